@@ -1,0 +1,40 @@
+# Every command a contributor needs. `make` alone prints them.
+# The environment is a private venv in .venv, built on first use from pyproject.toml.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+ARGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help setup check fix test slow agent bench fuzz demo clean
+
+help: ## print this list
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(STAMP): pyproject.toml
+	@$(PYTHON) -c 'import sys; v=sys.version_info; sys.exit(0 if v>=(3,11) else f"Python 3.11 or newer is needed; {sys.executable} is {v[0]}.{v[1]}. Try: make PYTHON=python3.12 $(MAKECMDGOALS)")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . --group test --group check
+	@touch $(STAMP)
+
+setup: $(STAMP) ## create .venv with everything the other commands need
+
+check: $(STAMP) ## format check, lint, types, import contracts, Python floor of the agent
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/vermin --quiet --no-tips --violations --eval-annotations --target=3.10- src/fairlead/agent src/fairlead/contract src/fairlead/errors.py
+
+fix: $(STAMP) ## let the tools repair what they can
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+test: $(STAMP) ## the default tests (no root, under 3 minutes); ARGS="-k name" narrows
+	$(BIN)/python -m pytest -n 2 -m "not slow and not root" $(ARGS)
+
+slow: $(STAMP) ## the long suites: 100,000 hostile inputs, every crash point; needs root for some
+	$(BIN)/python -m pytest -n 2 -m "slow or root" $(ARGS)

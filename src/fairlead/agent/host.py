@@ -1,0 +1,193 @@
+"""
+The host: every way the agent touches the machine it runs on.
+
+Paths are the node's own absolute paths; `--root DIR` puts them all below a directory. Operations
+are single system effects, so that a fault-injecting host can stop between any two of them:
+what must happen as a whole is composed in files.py. All file operations raise OSError.
+
+Two implementations: RealHost here, and SimHost in fairlead.sim, which loses unsynced data on a
+power cut. tests/conformance/test_hosts.py keeps them alike.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+
+from fairlead.agent import process
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    class Host(Protocol):
+        """What stages and steps may do to a machine."""
+
+        # The environment the agent was started with.
+        environment: dict[str, str]
+
+        # True if `--root DIR` was given: files only, no services, no kernel settings.
+        is_directory: bool
+
+        def read_file(self, path: str) -> bytes: ...
+
+        def write_file(self, path: str, content: bytes, mode: int) -> None:
+            """Create or replace the file with exactly this mode, and sync its data. Not atomic."""
+
+        def append_file(self, path: str, content: bytes, mode: int, *, sync: bool) -> None:
+            """Append in one write; create with this mode if missing."""
+
+        def rename(self, source: str, target: str) -> None: ...
+
+        def create_link(self, source: str, target: str) -> None:
+            """Give an existing file a second name; FileExistsError if the target exists."""
+
+        def sync_directory(self, path: str) -> None:
+            """Make renames, links and removals in this directory survive a power cut."""
+
+        def remove(self, path: str) -> None: ...
+
+        def make_directory(self, path: str) -> None:
+            """Create the directory and its parents with mode 0755; fine if it exists."""
+
+        def list_directory(self, path: str) -> list[str]: ...
+
+        def file_mode(self, path: str) -> int | None:
+            """Return st_mode (type and permissions, links followed), or None if missing."""
+
+        def run(
+            self,
+            command: list[str],
+            *,
+            environment: dict[str, str] | None = None,
+            deadline_s: float | None = None,
+            on_output: process.OnOutput | None = None,
+        ) -> process.Finished:
+            """
+            Run a program to its end and return its exit code and the last part of its output.
+
+            `environment` None means the agent's own. After `deadline_s` the whole process
+            group is killed; None waits without limit. A program that cannot be started raises
+            OSError.
+            """
+
+        def now_ns(self) -> int:
+            """Return wall-clock nanoseconds since 1970."""
+
+        def monotonic_ns(self) -> int: ...
+
+        def sleep(self, seconds: float) -> None: ...
+
+
+# Opened without following a link in the last part of the path: an agent that runs as root must
+# not be steered elsewhere by a link someone left in a log directory.
+_CREATE = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+
+
+class RealHost:
+    """This machine, or a directory that stands for one."""
+
+    def __init__(self, root: str = "") -> None:
+        self._root = "" if root in ("", "/") else os.path.abspath(root)
+        self.is_directory = self._root != ""
+        self.environment = dict(os.environ)
+
+    def path(self, path: str) -> str:
+        """Return where a node path is on this machine."""
+        return self._root + path if self._root else path
+
+    def read_file(self, path: str) -> bytes:
+        descriptor = os.open(self.path(path), os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            parts = []
+            while part := os.read(descriptor, 1 << 20):
+                parts.append(part)
+        finally:
+            os.close(descriptor)
+        return b"".join(parts)
+
+    def write_file(self, path: str, content: bytes, mode: int) -> None:
+        descriptor = os.open(self.path(path), _CREATE | os.O_TRUNC, mode)
+        try:
+            # The umask must not decide who can read a secret or a log.
+            os.fchmod(descriptor, mode)
+            _write_all(descriptor, content)
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def append_file(self, path: str, content: bytes, mode: int, *, sync: bool) -> None:
+        descriptor = os.open(self.path(path), _CREATE | os.O_APPEND, mode)
+        try:
+            _write_all(descriptor, content)
+            if sync:
+                os.fdatasync(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def rename(self, source: str, target: str) -> None:
+        os.rename(self.path(source), self.path(target))
+
+    def create_link(self, source: str, target: str) -> None:
+        os.link(self.path(source), self.path(target))
+
+    def sync_directory(self, path: str) -> None:
+        descriptor = os.open(self.path(path), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def remove(self, path: str) -> None:
+        os.unlink(self.path(path))
+
+    def make_directory(self, path: str) -> None:
+        os.makedirs(self.path(path), mode=0o755, exist_ok=True)
+
+    def list_directory(self, path: str) -> list[str]:
+        return sorted(os.listdir(self.path(path)))
+
+    def file_mode(self, path: str) -> int | None:
+        try:
+            return os.stat(self.path(path)).st_mode
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+
+    def run(
+        self,
+        command: list[str],
+        *,
+        environment: dict[str, str] | None = None,
+        deadline_s: float | None = None,
+        on_output: process.OnOutput | None = None,
+    ) -> process.Finished:
+        own = self.environment if environment is None else environment
+        return process.run(command, own, deadline_s, on_output)
+
+    def now_ns(self) -> int:
+        return time.time_ns()
+
+    def monotonic_ns(self) -> int:
+        return time.monotonic_ns()
+
+    def sleep(self, seconds: float) -> None:
+        time.sleep(seconds)
+
+
+def is_regular_file(host: Host, path: str) -> bool:
+    """Say whether the path is a plain file, or a link to one."""
+    mode = host.file_mode(path)
+    return mode is not None and stat.S_ISREG(mode)
+
+
+def is_executable_file(host: Host, path: str) -> bool:
+    """Say whether the path is a plain file that somebody may execute."""
+    mode = host.file_mode(path)
+    return mode is not None and stat.S_ISREG(mode) and mode & 0o111 != 0
+
+
+def _write_all(descriptor: int, content: bytes) -> None:
+    rest = memoryview(content)
+    while rest:
+        rest = rest[os.write(descriptor, rest) :]

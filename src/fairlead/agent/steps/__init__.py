@@ -1,0 +1,1 @@
+"""The built-in steps that turn a Debian or Ubuntu image with containerd and kubelet into a node."""

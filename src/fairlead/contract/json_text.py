@@ -1,0 +1,119 @@
+"""
+JSON text to values and back, for documents that may be wrong.
+
+`json` costs 7 ms of start-up because it pulls in `re`; its C scanner alone does the same work.
+The scanner's module is private, so it is used in this file only, `json` is the fallback, and
+tests/properties/test_json_text.py holds the two against each other.
+"""
+
+from __future__ import annotations
+
+from fairlead.errors import InputError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+try:
+    from _json import encode_basestring, encode_basestring_ascii, make_scanner
+except ImportError:  # an interpreter without the accelerator
+    from json.encoder import encode_basestring, encode_basestring_ascii
+    from json.scanner import make_scanner
+
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+class Pairs(list["tuple[str, Any]"]):
+    """A JSON object as the (name, value) pairs of its text, in order, duplicates included."""
+
+
+class TrailingText(InputError):
+    """A whole JSON value, `value`, was followed by something else."""
+
+    def __init__(self, value: object, position: int) -> None:
+        super().__init__(f"unexpected text after the JSON value at character {position}")
+        self.value = value
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"{name} is not a JSON number")
+
+
+class _ScannerContext:
+    """The settings that the scanner reads off an object."""
+
+    strict = True
+    object_hook = None
+    object_pairs_hook = Pairs
+    parse_float = float
+    parse_int = int
+    parse_constant = staticmethod(_refuse_constant)
+
+    def __init__(self) -> None:
+        self.memo: dict[str, str] = {}
+
+
+def parse_json(text: bytes) -> Any:
+    """
+    Return the value of a JSON document, with every object as Pairs.
+
+    Raises InputError that names the position. If a whole value is followed by more text it
+    raises TrailingText, which carries the value for callers that use what they can.
+    """
+    try:
+        document = text.removeprefix(BYTE_ORDER_MARK).decode()
+    except UnicodeDecodeError as error:
+        raise InputError(f"not UTF-8 at byte {error.start}") from error
+    start = len(document) - len(document.lstrip(" \t\n\r"))
+    try:
+        value, end = make_scanner(_ScannerContext())(document, start)
+    except StopIteration as error:
+        where = error.value if isinstance(error.value, int) else start
+        found = document[where : where + 1]
+        problem = f"found {found!r}" if found else "the text ends"
+        raise InputError(f"not JSON: {problem} at character {where}") from error
+    except RecursionError as error:
+        raise InputError("not usable JSON: nested too deeply") from error
+    except ValueError as error:
+        raise InputError(f"not JSON: {error}") from error
+    if document[end:].strip(" \t\n\r"):
+        raise TrailingText(value, end)
+    return value
+
+
+def encode_json(value: object, *, indent: int = 0, ascii_only: bool = True) -> str:
+    """
+    Return compact JSON, or one item per line, indented by `indent` spaces if that is above 0.
+
+    Takes None, bool, int, float, str, and lists, tuples and dicts (with str keys) of those.
+    """
+    quote = encode_basestring_ascii if ascii_only else encode_basestring
+    return _encode(value, quote, "\n" if indent else "", " " * indent)
+
+
+def _encode(value: object, quote: Any, newline: str, step: str) -> str:
+    if isinstance(value, str):
+        return str(quote(value))
+    if isinstance(value, dict):
+        colon = ": " if step else ":"
+        items = [
+            f"{quote(key)}{colon}{_encode(item, quote, newline + step, step)}"
+            for key, item in value.items()
+        ]
+        return _joined("{", items, "}", newline, step)
+    if isinstance(value, (list, tuple)):
+        items = [_encode(item, quote, newline + step, step) for item in value]
+        return _joined("[", items, "]", newline, step)
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (int, float)):
+        return repr(value)
+    raise TypeError(f"{type(value).__name__} has no JSON form")
+
+
+def _joined(opening: str, items: list[str], closing: str, newline: str, step: str) -> str:
+    if not items:
+        return opening + closing
+    return opening + newline + step + ("," + newline + step).join(items) + newline + closing

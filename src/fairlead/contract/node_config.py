@@ -1,0 +1,64 @@
+"""
+The node config: what one machine is told to be. Values by dotted proto path.
+
+The shape is data, in node_schema.py. A config holds only what its document set; reading an
+unset path gives the zero value of its type, as protobuf does. Plain dicts instead of a class
+per message: 32 generated classes cost more to import than a whole boot may take.
+"""
+
+from __future__ import annotations
+
+# What a field holds once parsed. Enums are their numbers, 64-bit integers are ints,
+# bytes are bytes, messages and maps are dicts, repeated fields are lists.
+Value = object
+
+
+class NodeConfig:
+    """One parsed node config. `fields` is nested by proto name and never changes."""
+
+    __slots__ = ("fields",)
+
+    def __init__(self, fields: dict[str, Value]) -> None:
+        self.fields = fields
+
+    def find(self, path: str) -> Value:
+        """Return what the document set at this path, or None."""
+        value: Value = self.fields
+        for name in path.split("."):
+            if not isinstance(value, dict):
+                return None
+            value = value.get(name)
+        return value
+
+    def text(self, path: str) -> str:
+        """Return a string field; '' if unset."""
+        value = self.find(path)
+        return value if isinstance(value, str) else ""
+
+    def flag(self, path: str) -> bool:
+        """Return a bool field; False if unset."""
+        return self.find(path) is True
+
+    def number(self, path: str) -> int:
+        """Return an integer or enum field; 0 if unset."""
+        value = self.find(path)
+        return value if isinstance(value, int) else 0
+
+    def real(self, path: str) -> float:
+        """Return a floating-point field; 0.0 if unset."""
+        value = self.find(path)
+        return float(value) if isinstance(value, (int, float)) else 0.0
+
+    def texts(self, path: str) -> list[str]:
+        """Return a repeated string field; [] if unset."""
+        value = self.find(path)
+        return value if isinstance(value, list) else []
+
+    def mapping(self, path: str) -> dict[str, Value]:
+        """Return a map or message field as a dict; {} if unset."""
+        value = self.find(path)
+        return value if isinstance(value, dict) else {}
+
+    def has(self, path: str) -> bool:
+        """Say whether the document set this field, be it to the zero value."""
+        return self.find(path) is not None
