@@ -1,4 +1,4 @@
 """Fairlead boots, fixes and rolls Kubernetes nodes without surprises."""
 
-# YYYYMM.DD.PATCH: the base (YYYYMM.DD) decides which hotfixes may apply to an agent of this version.
+# YYYYMM.DD.PATCH: the base, YYYYMM.DD, decides which hotfixes may apply to this agent.
 __version__ = "202611.16.0"

@@ -27,7 +27,7 @@ class Pairs(list["tuple[str, Any]"]):
     """A JSON object as the (name, value) pairs of its text, in order, duplicates included."""
 
 
-class TrailingText(InputError):
+class TrailingTextError(InputError):
     """A whole JSON value, `value`, was followed by something else."""
 
     def __init__(self, value: object, position: int) -> None:
@@ -58,7 +58,7 @@ def parse_json(text: bytes) -> Any:
     Return the value of a JSON document, with every object as Pairs.
 
     Raises InputError that names the position. If a whole value is followed by more text it
-    raises TrailingText, which carries the value for callers that use what they can.
+    raises TrailingTextError, which carries the value for callers that use what they can.
     """
     try:
         document = text.removeprefix(BYTE_ORDER_MARK).decode()
@@ -66,7 +66,7 @@ def parse_json(text: bytes) -> Any:
         raise InputError(f"not UTF-8 at byte {error.start}") from error
     start = len(document) - len(document.lstrip(" \t\n\r"))
     try:
-        value, end = make_scanner(_ScannerContext())(document, start)
+        value, end = make_scanner(_ScannerContext())(document, start)  # type: ignore[arg-type]
     except StopIteration as error:
         where = error.value if isinstance(error.value, int) else start
         found = document[where : where + 1]
@@ -77,7 +77,7 @@ def parse_json(text: bytes) -> Any:
     except ValueError as error:
         raise InputError(f"not JSON: {error}") from error
     if document[end:].strip(" \t\n\r"):
-        raise TrailingText(value, end)
+        raise TrailingTextError(value, end)
     return value
 
 

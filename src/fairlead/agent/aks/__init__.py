@@ -1,1 +1,1 @@
-"""The environment and the command that AKS bootstrap scripts expect, computed from a node config."""
+"""The environment and the command that AKS bootstrap scripts expect, from a node config."""
