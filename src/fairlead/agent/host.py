@@ -30,10 +30,13 @@ if TYPE_CHECKING:
         # True if `--root DIR` was given: files only, no services, no kernel settings.
         is_directory: bool
 
+        def real_path(self, path: str) -> str:
+            """Return where a program outside the agent finds this path."""
+
         def read_file(self, path: str) -> bytes: ...
 
-        def write_file(self, path: str, content: bytes, mode: int) -> None:
-            """Create or replace the file with exactly this mode, and sync its data. Not atomic."""
+        def write_file(self, path: str, content: bytes, mode: int, *, sync: bool) -> None:
+            """Create or replace the file with exactly this mode. Not atomic."""
 
         def append_file(self, path: str, content: bytes, mode: int, *, sync: bool) -> None:
             """Append in one write; create with this mode if missing."""
@@ -72,6 +75,30 @@ if TYPE_CHECKING:
             OSError.
             """
 
+        def can_connect(self, path: str) -> bool:
+            """Say whether something accepts connections on this Unix socket."""
+
+        def fetch_status(
+            self,
+            url: str,
+            *,
+            ca_file: str = "",
+            certificate_file: str = "",
+            deadline_s: float = 2.0,
+        ) -> int:
+            """
+            Return the HTTP status that a GET of the address answers with.
+
+            The address carries a port. https:// needs `ca_file`; `certificate_file` '' asks as a
+            stranger. OSError if nobody who is trusted answers in time.
+            """
+
+        def say(self, text: bytes) -> None:
+            """Write to stderr, where the journal listens. Never raises."""
+
+        def show_on_console(self, text: bytes) -> None:
+            """Write to the machine's console if it has one. Never raises, never blocks."""
+
         def now_ns(self) -> int:
             """Return wall-clock nanoseconds since 1970."""
 
@@ -93,12 +120,18 @@ class RealHost:
         self.is_directory = self._root != ""
         self.environment = dict(os.environ)
 
-    def path(self, path: str) -> str:
-        """Return where a node path is on this machine."""
+    def real_path(self, path: str) -> str:
         return self._root + path if self._root else path
 
+    def node_path(self, path: str) -> str:
+        """Return the node path of a path that a person gave, with or without the root in front."""
+        absolute = path if path.startswith("/") else os.path.abspath(path)
+        if self._root and absolute.startswith(self._root + "/"):
+            return absolute[len(self._root) :]
+        return absolute
+
     def read_file(self, path: str) -> bytes:
-        descriptor = os.open(self.path(path), os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = os.open(self.real_path(path), os.O_RDONLY | os.O_CLOEXEC)
         try:
             parts = []
             while part := os.read(descriptor, 1 << 20):
@@ -107,18 +140,19 @@ class RealHost:
             os.close(descriptor)
         return b"".join(parts)
 
-    def write_file(self, path: str, content: bytes, mode: int) -> None:
-        descriptor = os.open(self.path(path), _CREATE | os.O_TRUNC, mode)
+    def write_file(self, path: str, content: bytes, mode: int, *, sync: bool) -> None:
+        descriptor = os.open(self.real_path(path), _CREATE | os.O_TRUNC, mode)
         try:
             # The umask must not decide who can read a secret or a log.
             os.fchmod(descriptor, mode)
             _write_all(descriptor, content)
-            os.fsync(descriptor)
+            if sync:
+                os.fsync(descriptor)
         finally:
             os.close(descriptor)
 
     def append_file(self, path: str, content: bytes, mode: int, *, sync: bool) -> None:
-        descriptor = os.open(self.path(path), _CREATE | os.O_APPEND, mode)
+        descriptor = os.open(self.real_path(path), _CREATE | os.O_APPEND, mode)
         try:
             _write_all(descriptor, content)
             if sync:
@@ -127,30 +161,30 @@ class RealHost:
             os.close(descriptor)
 
     def rename(self, source: str, target: str) -> None:
-        os.rename(self.path(source), self.path(target))
+        os.rename(self.real_path(source), self.real_path(target))
 
     def create_link(self, source: str, target: str) -> None:
-        os.link(self.path(source), self.path(target))
+        os.link(self.real_path(source), self.real_path(target))
 
     def sync_directory(self, path: str) -> None:
-        descriptor = os.open(self.path(path), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        descriptor = os.open(self.real_path(path), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
 
     def remove(self, path: str) -> None:
-        os.unlink(self.path(path))
+        os.unlink(self.real_path(path))
 
     def make_directory(self, path: str) -> None:
-        os.makedirs(self.path(path), mode=0o755, exist_ok=True)
+        os.makedirs(self.real_path(path), mode=0o755, exist_ok=True)
 
     def list_directory(self, path: str) -> list[str]:
-        return sorted(os.listdir(self.path(path)))
+        return sorted(os.listdir(self.real_path(path)))
 
     def file_mode(self, path: str) -> int | None:
         try:
-            return os.stat(self.path(path)).st_mode
+            return os.stat(self.real_path(path)).st_mode
         except (FileNotFoundError, NotADirectoryError):
             return None
 
@@ -164,6 +198,43 @@ class RealHost:
     ) -> process.Finished:
         own = self.environment if environment is None else environment
         return process.run(command, own, deadline_s, on_output)
+
+    def can_connect(self, path: str) -> bool:
+        from fairlead.agent import probe
+
+        return probe.can_connect_unix(self.real_path(path))
+
+    def fetch_status(
+        self, url: str, *, ca_file: str = "", certificate_file: str = "", deadline_s: float = 2.0
+    ) -> int:
+        from fairlead.agent import probe
+
+        ca = self.real_path(ca_file) if ca_file else ""
+        certificate = self.real_path(certificate_file) if certificate_file else ""
+        return probe.http_status(url, ca, certificate, deadline_s)
+
+    def say(self, text: bytes) -> None:
+        try:
+            _write_all(2, text)
+        except OSError:
+            return  # A closed or full stderr is nobody's failure.
+
+    def show_on_console(self, text: bytes) -> None:
+        if self.is_directory:
+            return
+        try:
+            # A serial console that nobody drains must not hold up a boot.
+            console = os.open(
+                "/dev/console", os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC
+            )
+        except OSError:
+            return
+        try:
+            os.write(console, text)
+        except OSError:
+            return
+        finally:
+            os.close(console)
 
     def now_ns(self) -> int:
         return time.time_ns()

@@ -21,6 +21,8 @@ except ImportError:  # an interpreter without the accelerator
     from json.scanner import make_scanner
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+MAX_DIGITS = 4300
+INFINITY = float("inf")
 
 
 class Pairs(list["tuple[str, Any]"]):
@@ -35,6 +37,12 @@ class TrailingTextError(InputError):
         self.value = value
 
 
+def _integer_of(digits: str) -> int | float:
+    # Python refuses to convert more digits than this, since it takes quadratic time. Such a
+    # number is out of every range, as infinity is; refusing it must not cost the document.
+    return int(digits) if len(digits) <= MAX_DIGITS else float(digits)
+
+
 def _refuse_constant(name: str) -> float:
     raise ValueError(f"{name} is not a JSON number")
 
@@ -46,22 +54,25 @@ class _ScannerContext:
     object_hook = None
     object_pairs_hook = Pairs
     parse_float = float
-    parse_int = int
+    parse_int = staticmethod(_integer_of)
     parse_constant = staticmethod(_refuse_constant)
 
     def __init__(self) -> None:
         self.memo: dict[str, str] = {}
 
 
-def parse_json(text: bytes) -> Any:
+def parse_json(text: bytes, *, encoding_errors: str = "strict") -> Any:
     """
     Return the value of a JSON document, with every object as Pairs.
 
+    A number beyond the range of a float, or with more than MAX_DIGITS digits, is infinite.
+    Text may hold lone surrogates: JSON can spell them ("\\ud800"), and with encoding_errors
+    "surrogateescape" bytes that are not UTF-8 become some.
     Raises InputError that names the position. If a whole value is followed by more text it
     raises TrailingTextError, which carries the value for callers that use what they can.
     """
     try:
-        document = text.removeprefix(BYTE_ORDER_MARK).decode()
+        document = text.removeprefix(BYTE_ORDER_MARK).decode(errors=encoding_errors)
     except UnicodeDecodeError as error:
         raise InputError(f"not UTF-8 at byte {error.start}") from error
     start = len(document) - len(document.lstrip(" \t\n\r"))
@@ -81,11 +92,21 @@ def parse_json(text: bytes) -> Any:
     return value
 
 
+def plain(value: Any) -> Any:
+    """Return the value with every Pairs as a dict; of a duplicate name the last value stays."""
+    if isinstance(value, Pairs):
+        return {name: plain(item) for name, item in value}
+    if isinstance(value, list):
+        return [plain(item) for item in value]
+    return value
+
+
 def encode_json(value: object, *, indent: int = 0, ascii_only: bool = True) -> str:
     """
     Return compact JSON, or one item per line, indented by `indent` spaces if that is above 0.
 
-    Takes None, bool, int, float, str, and lists, tuples and dicts (with str keys) of those.
+    Takes None, bool, int, float, str, and lists, tuples, Pairs and dicts (with str keys) of
+    those. Infinity is written as a number that reads as infinity; NaN has no JSON form.
     """
     quote = encode_basestring_ascii if ascii_only else encode_basestring
     return _encode(value, quote, "\n" if indent else "", " " * indent)
@@ -94,21 +115,27 @@ def encode_json(value: object, *, indent: int = 0, ascii_only: bool = True) -> s
 def _encode(value: object, quote: Any, newline: str, step: str) -> str:
     if isinstance(value, str):
         return str(quote(value))
-    if isinstance(value, dict):
+    if isinstance(value, (dict, Pairs)):
         colon = ": " if step else ":"
         items = [
             f"{quote(key)}{colon}{_encode(item, quote, newline + step, step)}"
-            for key, item in value.items()
+            for key, item in (value.items() if isinstance(value, dict) else value)
         ]
         return _joined("{", items, "}", newline, step)
     if isinstance(value, (list, tuple)):
         items = [_encode(item, quote, newline + step, step) for item in value]
         return _joined("[", items, "]", newline, step)
+    return _encode_atom(value)
+
+
+def _encode_atom(value: object) -> str:
     if value is None:
         return "null"
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, (int, float)):
+    if value in (INFINITY, -INFINITY):
+        return "1e999" if value == INFINITY else "-1e999"
+    if isinstance(value, (int, float)) and value == value:  # noqa: PLR0124  # NaN differs from itself
         return repr(value)
     raise TypeError(f"{type(value).__name__} has no JSON form")
 

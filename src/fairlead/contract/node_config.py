@@ -1,9 +1,11 @@
 """
 The node config: what one machine is told to be. Values by dotted proto path.
 
-The shape is data, in node_schema.py. A config holds only what its document set; reading an
-unset path gives the zero value of its type, as protobuf does. Plain dicts instead of a class
-per message: 32 generated classes cost more to import than a whole boot may take.
+The shape is data, in node_schema.py. A config holds only what is present as protobuf sees it:
+a plain scalar set to its zero value, and an empty list or map, are the same as unset, while an
+`optional` scalar and a message are present whatever they hold. Reading an unset path gives the
+zero value of its type. Plain dicts instead of a class per message: 32 generated classes cost
+more to import than a whole boot may take.
 """
 
 from __future__ import annotations
@@ -11,6 +13,19 @@ from __future__ import annotations
 # What a field holds once parsed. Enums are their numbers, 64-bit integers are ints,
 # bytes are bytes, messages and maps are dicts, repeated fields are lists.
 Value = object
+
+
+class FieldProblem:
+    """One thing that is wrong with a document: where, by dotted proto path, and what."""
+
+    __slots__ = ("path", "problem")
+
+    def __init__(self, path: str, problem: str) -> None:
+        self.path = path
+        self.problem = problem
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.problem}" if self.path else self.problem
 
 
 class NodeConfig:
@@ -60,5 +75,5 @@ class NodeConfig:
         return value if isinstance(value, dict) else {}
 
     def has(self, path: str) -> bool:
-        """Say whether the document set this field, be it to the zero value."""
+        """Say whether this field is present; see the module's first paragraph."""
         return self.find(path) is not None

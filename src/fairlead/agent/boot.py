@@ -1,0 +1,104 @@
+"""
+The whole boot in one process: the stages in order, and what happens when one fails.
+
+The order and each stage's word are the launcher's rules (spec/node.md section 6) as data.
+"""
+
+from __future__ import annotations
+
+from fairlead.agent.host import is_regular_file
+from fairlead.agent.run import ERROR, INFORMATIONAL
+from fairlead.agent.stages.check_hotfix import check_hotfix
+from fairlead.agent.stages.choose_agent import choose_agent
+from fairlead.agent.stages.download_hotfix import download_hotfix
+from fairlead.agent.stages.provision import provision
+from fairlead.agent.stages.read_features import read_features
+from fairlead.agent.stages.stage import BOOT_ANYWAY, STOP_BOOT, Boot, Inputs, Stage
+from fairlead.agent.status import NOT_STARTED, Outcome, publish, remove_own_leftovers
+from fairlead.contract.boot_report import SKIPPED, STOPPED
+from fairlead.errors import FairleadError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from fairlead.agent.run import Run
+
+BOOT_STAGES = (
+    Stage("read-features", read_features, BOOT_ANYWAY),
+    Stage("check-hotfix", check_hotfix, BOOT_ANYWAY),
+    Stage("download-hotfix", download_hotfix, BOOT_ANYWAY),
+    Stage("choose-agent", choose_agent, BOOT_ANYWAY),
+    Stage("provision", provision, STOP_BOOT),
+)
+
+PROVISION_STAGES = (Stage("provision", provision, STOP_BOOT),)
+
+
+def find_inputs(run: Run) -> Inputs | None:
+    """Return which of the two documents are there, or None if neither is."""
+    found = [
+        path if path and is_regular_file(run.host, path) else ""
+        for path in (run.layout.node_config, run.layout.nbc_command)
+    ]
+    return Inputs(*found) if any(found) else None
+
+
+def run_boot(boot: Boot, stages: tuple[Stage, ...], version: str) -> int:
+    """
+    Run the stages, leave a verdict, and return the exit code. Never raises.
+
+    Afterwards a status and a sentinel exist, whatever happened, unless the disk refuses both.
+    """
+    run = boot.run
+    run.record.begin(run.id, version, run.layout.name)
+    run.event("Provision", "Starting", INFORMATIONAL, run.started_ns)
+    _clear_leftovers(run)
+    run_stages(stages, boot)
+    outcome = boot.outcome or Outcome(NOT_STARTED, "no stage provisioned this node")
+    _leave_verdict(run, outcome)
+    exit_code = 1 if outcome.exit_code == NOT_STARTED else outcome.exit_code
+    if exit_code == 0:
+        run.event("Provision", "Completed", INFORMATIONAL, run.started_ns)
+        run.log("INFO", "provisioned")
+    else:
+        message = f"fairlead-node exited with error {outcome.error}"
+        run.event("Provision", message, ERROR, run.started_ns)
+        run.log("ERROR", "not provisioned", error=outcome.error, exit_code=outcome.exit_code)
+    run.record.end(exit_code)
+    return exit_code
+
+
+def run_stages(stages: tuple[Stage, ...], boot: Boot) -> None:
+    """Run stages in order, record each, and stop where a stop-boot stage fails. Never raises."""
+    record = boot.run.record
+    for stage in stages:
+        start_ms = record.begin_stage(stage.name)
+        try:
+            end = stage.run(boot)
+        except (FairleadError, OSError) as error:
+            cause = str(error)
+        except Exception as error:  # noqa: BLE001 - door 1: a defect in a stage obeys the same table
+            cause = f"defect in {stage.name}: {error!r}"
+        else:
+            record.end_stage(stage.name, start_ms, end.outcome, end.cause)
+            continue
+        is_stop = stage.on_failure is STOP_BOOT
+        record.end_stage(stage.name, start_ms, STOPPED if is_stop else SKIPPED, cause)
+        boot.run.log("ERROR" if is_stop else "WARN", "stage failed", stage=stage.name, cause=cause)
+        if is_stop:
+            if boot.outcome is None:
+                boot.outcome = Outcome(NOT_STARTED, cause)
+            return
+
+
+def _clear_leftovers(run: Run) -> None:
+    try:
+        remove_own_leftovers(run)
+    except OSError as error:
+        run.log("WARN", "leftovers of an earlier run stay", error=str(error))
+
+
+def _leave_verdict(run: Run, outcome: Outcome) -> None:
+    try:
+        publish(run, outcome)
+    except OSError as error:
+        run.log("ERROR", "verdict not published", error=str(error))

@@ -1,0 +1,87 @@
+"""
+One run of the agent: what every stage shares, and the three ways it speaks.
+
+Log lines are for engineers, events for the cloud's guest agent, the flight record for the owner
+of the pool. Trouble with any of them never fails a boot: a full disk must not stop a node.
+"""
+
+from __future__ import annotations
+
+from fairlead.agent.clock_text import NS_PER_MS, event_time, log_time
+from fairlead.agent.files import directory_of
+from fairlead.agent.record import Recorder
+from fairlead.agent.redact import Redactor
+from fairlead.contract.json_text import encode_json
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from fairlead.agent.host import Host
+    from fairlead.agent.layout import Layout
+
+INFORMATIONAL = "Informational"
+ERROR = "Error"
+
+# The guest agent's schema version for events, and the prefix that AKS dashboards query.
+EVENT_SCHEMA = "1.23"
+TASK_PREFIX = "AKS.AKSNodeController."
+
+
+class Run:
+    """The host, where things are on it, and everything this run has to say."""
+
+    __slots__ = ("host", "id", "layout", "record", "redactor", "started_ns")
+
+    def __init__(self, host: Host, layout: Layout, run_id: str) -> None:
+        self.host = host
+        self.layout = layout
+        self.id = run_id
+        self.redactor = Redactor()
+        self.started_ns = host.now_ns()
+        self.record = Recorder(host, layout.record, self.redactor)
+
+    def log(self, level: str, message: str, **facts: object) -> None:
+        """Write one JSON line to the log file and to stderr: a constant sentence plus facts."""
+        line = encode_json(
+            {"time": log_time(self.host.now_ns()), "level": level, "msg": message, **facts}
+        )
+        text = (self.redactor.clean(line) + "\n").encode()
+        self.host.say(text)
+        try:
+            self.host.append_file(self.layout.log, text, 0o600, sync=False)
+        except FileNotFoundError:
+            self._append_to_first_log(text)
+        except OSError:
+            return
+
+    def event(self, task: str, message: str, level: str, start_ns: int) -> None:
+        """Leave one event file for the cloud's guest agent, from start_ns until now."""
+        end_ns = self.host.now_ns()
+        start, end = event_time(start_ns), event_time(end_ns)
+        duration_ms = (end_ns - start_ns) // NS_PER_MS
+        event = {
+            "Timestamp": start,
+            "OperationId": end,
+            "Version": EVENT_SCHEMA,
+            "TaskName": TASK_PREFIX + task,
+            "EventLevel": level,
+            "Message": f"{self.redactor.clean(message)} | "
+            f"startTime={start} endTime={end} durationMs={duration_ms}",
+            "EventPid": "0",
+            "EventTid": "0",
+        }
+        directory = self.layout.events
+        path = f"{directory}/{end_ns}.json"
+        try:
+            self.host.make_directory(directory)
+            # The reader takes every *.json it sees, so the name appears with the whole content.
+            self.host.write_file(path + ".tmp", encode_json(event).encode(), 0o644, sync=False)
+            self.host.rename(path + ".tmp", path)
+        except OSError as error:
+            self.log("WARN", "event not written", path=path, error=str(error))
+
+    def _append_to_first_log(self, text: bytes) -> None:
+        try:
+            self.host.make_directory(directory_of(self.layout.log))
+            self.host.append_file(self.layout.log, text, 0o600, sync=False)
+        except OSError:
+            return

@@ -1,0 +1,206 @@
+"""
+Provision the node: by the image's bootstrap scripts, by an NBC command, or by the built-in steps.
+
+Whatever happens here becomes an Outcome; the door in agent/boot.py turns an exception into one.
+"""
+
+from __future__ import annotations
+
+from fairlead.agent.aks.command import BOOTSTRAP_COMMAND
+from fairlead.agent.files import find_file
+from fairlead.agent.host import is_regular_file
+from fairlead.agent.redact import RedactedLines
+from fairlead.agent.stages.other_agent import (
+    PROVISION_DEADLINE_S,
+    provision_flags,
+    run_other_agent,
+)
+from fairlead.agent.stages.stage import done
+from fairlead.agent.status import Outcome
+from fairlead.contract.nbc_command import environment_of_nbc_command
+from fairlead.errors import InputError, UnavailableError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from fairlead.agent.host import Host
+    from fairlead.agent.process import Finished
+    from fairlead.agent.stages.stage import Boot, StageEnd
+    from fairlead.contract.node_config import NodeConfig
+
+SUPPORTED_VERSIONS = ("v1", "v0")
+DEPRECATED_VERSIONS = ("v0",)
+
+# `containerd --version` prints and ends; one that hangs must not hold up the boot.
+CONTAINERD_DEADLINE_S = 5.0
+
+# A shell's code for "killed by a signal" starts here.
+SIGNALLED = 128
+
+# What the AKS scripts may put on the machine's own disk; re-rooted when a directory is the node.
+_NODE_DIRECTORIES = ("/opt/azure/", "/var/log/azure/")
+
+# NBC commands carry the same secrets as a node config, under these names.
+SECRET_VARIABLES = (
+    "TLS_BOOTSTRAP_TOKEN",
+    "KUBELET_CLIENT_CONTENT",
+    "SERVICE_PRINCIPAL_FILE_CONTENT",
+    "SERVICE_PRINCIPAL_CLIENT_SECRET",
+    "CUSTOM_SEARCH_REALM_PASSWORD",
+    "HTTP_PROXY_URLS",
+    "HTTPS_PROXY_URLS",
+    "PROXY_VARS",
+)
+
+
+def provision(boot: Boot) -> StageEnd:
+    """Afterwards `boot.outcome` says how provisioning ended; a failure raises after setting it."""
+    if not (boot.inputs.node_config or boot.inputs.nbc_command):
+        raise InputError("--provision-config or --nbc-cmd is required")
+    if boot.agent:
+        outcome = _provision_elsewhere(boot)
+    elif boot.inputs.nbc_command:
+        outcome = _run_nbc_command(boot)
+    else:
+        outcome = _provision_from_config(boot)
+    boot.outcome = outcome
+    if outcome.exit_code != 0:
+        raise UnavailableError(outcome.error or f"exit code {outcome.exit_code}")
+    return done()
+
+
+def read_usable_config(boot: Boot) -> NodeConfig:
+    """Return the node config, or raise InputError naming what makes it unusable."""
+    parsed = boot.read_config()
+    if parsed.violations:
+        violation = parsed.violations[0]
+        raise InputError(
+            violation.problem,
+            field=violation.path,
+            hint="the document's mustUnderstand says so; use a newer image or a hotfix",
+        )
+    version = parsed.config.text("version")
+    if version not in SUPPORTED_VERSIONS:
+        first = parsed.problems[0] if parsed.problems else None
+        because = f"; {first.path or 'the document'}: {first.problem}" if first else ""
+        raise InputError(
+            f"unsupported version: {version!r}, expected 'v1'{because}", field="version"
+        )
+    if version in DEPRECATED_VERSIONS:
+        boot.run.log("WARN", "node config version is deprecated, use v1", version=version)
+    return parsed.config
+
+
+def script_environment(boot: Boot, config: NodeConfig) -> dict[str, str]:
+    """Return the variables that bootstrap scripts get, without the agent's own."""
+    from fairlead.agent.aks.components import parse_components
+    from fairlead.agent.aks.environment import environment_of
+
+    components = parse_components(find_file(boot.run.host, boot.run.layout.components) or b"")
+    return environment_of(config, components, find_containerd_version(boot))
+
+
+def find_containerd_version(boot: Boot) -> str:
+    """Return the version of the containerd on this machine; '' if there is none."""
+    if boot.containerd_version is None:
+        boot.containerd_version = _read_containerd_version(boot.run.host)
+    return boot.containerd_version
+
+
+def _read_containerd_version(host: Host) -> str:
+    from fairlead.agent.aks.containerd_version import containerd_version_of
+
+    try:
+        finished = host.run(["containerd", "--version"], deadline_s=CONTAINERD_DEADLINE_S)
+    except OSError:
+        return ""
+    return containerd_version_of(finished.output.decode("utf-8", "replace"))
+
+
+def has_bootstrap_scripts(boot: Boot) -> bool:
+    """Say whether the image brings scripts; without them the built-in steps run."""
+    return is_regular_file(boot.run.host, boot.run.layout.bootstrap_script)
+
+
+def nbc_command_line(boot: Boot) -> list[str]:
+    """Return how an NBC command is run. Raises InputError if it is not a regular file."""
+    path = boot.inputs.nbc_command
+    if not is_regular_file(boot.run.host, path):
+        raise InputError(f"NBC command file {path} must be a regular file")
+    return ["/bin/bash", "--", boot.run.host.real_path(path)]
+
+
+def _provision_from_config(boot: Boot) -> Outcome:
+    config = read_usable_config(boot)
+    if not has_bootstrap_scripts(boot):
+        from fairlead.agent.stages.built_in import run_built_in_steps
+
+        return run_built_in_steps(boot, config)
+    variables = script_environment(boot, config)
+    command = BOOTSTRAP_COMMAND
+    if boot.run.host.is_directory:
+        command, variables = _below_root(boot, command, variables)
+    return _run_child(boot, command, {**boot.run.host.environment, **variables})
+
+
+def _run_nbc_command(boot: Boot) -> Outcome:
+    command = nbc_command_line(boot)
+    text = boot.run.host.read_file(boot.inputs.nbc_command).decode("utf-8", "surrogateescape")
+    variables = environment_of_nbc_command(text)
+    boot.run.redactor.learn([variables.get(name, "") for name in SECRET_VARIABLES])
+    outcome = _run_child(boot, command, boot.run.host.environment)
+    if boot.inputs.node_config:
+        from fairlead.agent.stages.compare_environments import report_differences
+
+        report_differences(boot, variables)
+    return outcome
+
+
+def _run_child(boot: Boot, command: list[str], environment: dict[str, str]) -> Outcome:
+    for name, value in environment.items():
+        if "\0" in value:
+            raise InputError("holds a NUL byte, which no environment can carry", field=name)
+    lines = RedactedLines(boot.run.redactor, lambda text: boot.run.host.say(text.encode()))
+    finished = boot.run.host.run(command, environment=environment, on_output=lines.feed)
+    lines.close()
+    return _outcome_of(finished)
+
+
+def _outcome_of(finished: Finished) -> Outcome:
+    output = finished.output.decode("utf-8", "replace")
+    if finished.exit_code == 0:
+        return Outcome(0, output=output)
+    return Outcome(finished.exit_code, f"exit status {finished.exit_code}", output)
+
+
+def _provision_elsewhere(boot: Boot) -> Outcome:
+    """Let another agent provision; if the staged one dies without a verdict, do it here."""
+    words = ["provision", *provision_flags(boot)]
+    finished = run_other_agent(boot, boot.agent, words, PROVISION_DEADLINE_S)
+    if boot.agent == boot.foreign_agent or not _died(boot, finished):
+        return _outcome_of(finished)
+    cause = "hangs" if finished.is_timeout else f"died with exit code {finished.exit_code}"
+    boot.run.log("ERROR", "staged agent gave no verdict, the baked one goes on", cause=cause)
+    boot.run.record.note("fell_back", f"staged agent {cause}")
+    boot.agent = boot.foreign_agent
+    provision(boot)
+    assert boot.outcome is not None  # noqa: S101 - provision sets it or raises
+    return boot.outcome
+
+
+def _died(boot: Boot, finished: Finished) -> bool:
+    has_verdict = find_file(boot.run.host, boot.run.layout.status) is not None
+    return finished.exit_code != 0 and (finished.exit_code >= SIGNALLED or not has_verdict)
+
+
+def _below_root(
+    boot: Boot, command: list[str], variables: dict[str, str]
+) -> tuple[list[str], dict[str, str]]:
+    """Point scripts at the directory that stands for the node, never at this machine."""
+    moved = {
+        name: boot.run.host.real_path(value) if value.startswith(_NODE_DIRECTORIES) else value
+        for name, value in variables.items()
+    }
+    line = command[-1]
+    for directory in _NODE_DIRECTORIES:
+        line = line.replace(directory, boot.run.host.real_path(directory))
+    return [*command[:-1], line], moved

@@ -1,0 +1,123 @@
+"""
+What a boot stage is, and what the stages of one boot share.
+
+A stage says in one word what its failure means for the machine. There is no third word: what is
+not worth stopping a node for is reported and passed over.
+"""
+
+from __future__ import annotations
+
+from fairlead.agent.files import find_file
+from fairlead.contract.boot_report import DONE, SKIPPED
+from fairlead.contract.node_parse import parse_node_config
+from fairlead.contract.node_secrets import secrets_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fairlead.agent.run import Run
+    from fairlead.agent.status import Outcome
+    from fairlead.contract.node_parse import ParsedNodeConfig
+
+# Fail-fast: a machine in this state must not join.
+STOP_BOOT = "stop-boot"
+# Fail-open: join as baked, and say so in the report.
+BOOT_ANYWAY = "boot-anyway"
+
+
+class StageEnd:
+    """How a stage ended when nothing went wrong: done or skipped, and why."""
+
+    __slots__ = ("cause", "outcome")
+
+    def __init__(self, outcome: str, cause: str = "") -> None:
+        self.outcome = outcome
+        self.cause = cause
+
+
+def done(cause: str = "") -> StageEnd:
+    """The stage did its work."""
+    return StageEnd(DONE, cause)
+
+
+def skipped(cause: str) -> StageEnd:
+    """The stage had nothing to do."""
+    return StageEnd(SKIPPED, cause)
+
+
+class Stage:
+    """One row of the boot: a name, what it does, and what its failure means."""
+
+    __slots__ = ("name", "on_failure", "run")
+
+    def __init__(self, name: str, run: Callable[[Boot], StageEnd], on_failure: str) -> None:
+        self.name = name
+        self.run = run
+        self.on_failure = on_failure
+
+
+class Inputs:
+    """Which of the two documents a boot starts from; '' where there is none."""
+
+    __slots__ = ("nbc_command", "node_config")
+
+    def __init__(self, node_config: str, nbc_command: str) -> None:
+        self.node_config = node_config
+        self.nbc_command = nbc_command
+
+
+class Boot:
+    """
+    What the stages of one boot hand to each other.
+
+    `features` is written by read-features; `agent` by choose-agent, '' meaning this process;
+    `outcome` by provision. `foreign_agent` is the program BIN_PATH names, if it is not this one,
+    and `program_flags` are what any other program needs to find the same files.
+    """
+
+    __slots__ = (
+        "_parsed",
+        "agent",
+        "containerd_version",
+        "features",
+        "foreign_agent",
+        "inputs",
+        "outcome",
+        "program_flags",
+        "run",
+    )
+
+    def __init__(self, run: Run, inputs: Inputs) -> None:
+        self.run = run
+        self.inputs = inputs
+        self.features: dict[str, str] = {}
+        self.foreign_agent = ""
+        self.agent = ""
+        self.program_flags: list[str] = []
+        # None: ask the containerd on this machine. '' means that there is none.
+        self.containerd_version: str | None = None
+        self.outcome: Outcome | None = None
+        self._parsed: ParsedNodeConfig | None = None
+
+    def read_config(self) -> ParsedNodeConfig:
+        """
+        Return the parsed node config; from here on its secrets are masked.
+
+        A missing file raises FileNotFoundError. A bad document does not raise: it has problems.
+        """
+        if self._parsed is None:
+            text = self.run.host.read_file(self.inputs.node_config)
+            parsed = parse_node_config(text)
+            self.run.redactor.learn(secrets_of(parsed.config))
+            self.run.record.note("receipt", parsed.receipt.encode())
+            for problem in parsed.problems[:20]:
+                self.run.log(
+                    "WARN", "node config problem", field=problem.path, problem=problem.problem
+                )
+            self._parsed = parsed
+        return self._parsed
+
+    def find_config_text(self) -> bytes | None:
+        """Return the node config's bytes, or None if there is no node config."""
+        return find_file(self.run.host, self.inputs.node_config)

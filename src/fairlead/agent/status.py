@@ -1,0 +1,127 @@
+"""
+provision.json and provision.complete: published whole, status first, both with the run's id.
+
+Scripts baked into an image write the same two files. What they wrote is theirs: only a pair that
+carries our run id is ever replaced or removed.
+"""
+
+from __future__ import annotations
+
+from fairlead.agent.clock_text import NS_PER_S, status_time
+from fairlead.agent.datapoints import read_datapoints
+from fairlead.agent.files import (
+    find_file,
+    publish_if_absent,
+    remove_if_present,
+)
+from fairlead.contract.json_text import Pairs, encode_json, parse_json, plain
+from fairlead.errors import InputError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from fairlead.agent.host import Host
+    from fairlead.agent.layout import Layout
+    from fairlead.agent.run import Run
+
+# The status of a boot that failed before the bootstrap command could start.
+NOT_STARTED = 240
+
+# The last part of a script's output is where the error is; the cloud's channel is 4 KiB.
+LONGEST_OUTPUT = 2048
+
+_OURS = "fairlead"
+
+
+class Outcome:
+    """How provisioning ended. `exit_code` is the status's; 0 means provisioned."""
+
+    __slots__ = ("error", "exit_code", "output")
+
+    def __init__(self, exit_code: int, error: str = "", output: str = "") -> None:
+        self.exit_code = exit_code
+        self.error = error
+        self.output = output
+
+
+def remove_own_leftovers(run: Run) -> None:
+    """
+    Make room for this run's verdict: what an earlier run of ours published is gone.
+
+    The sentinel goes first, so that a waiter never sees a verdict without its status.
+    """
+    sentinel = find_file(run.host, run.layout.sentinel)
+    if sentinel is not None and _is_ours(sentinel):
+        remove_if_present(run.host, run.layout.sentinel)
+    status = find_file(run.host, run.layout.status)
+    if status is not None and _is_ours(status):
+        remove_if_present(run.host, run.layout.status)
+
+
+def publish(run: Run, outcome: Outcome) -> None:
+    """
+    Leave a status and a sentinel, in this order, unless scripts left theirs.
+
+    Raises OSError only after having tried both: a waiter that ends with "no status" is better
+    off than one that never ends.
+    """
+    content = encode_json(_status_fields(run, outcome)) + "\n"
+    failures = []
+    for path, text in (
+        (run.layout.status, content),
+        (run.layout.sentinel, encode_json({_OURS: {"run": run.id}}) + "\n"),
+    ):
+        try:
+            publish_if_absent(run.host, path, text.encode(), 0o600)
+        except OSError as error:
+            failures.append(error)
+    if failures:
+        raise failures[0]
+
+
+def read_status(host: Host, layout: Layout) -> dict[str, Any]:
+    """Return the status, whoever wrote it. Raises OSError or InputError."""
+    value = parse_json(host.read_file(layout.status))
+    if not isinstance(value, Pairs):
+        raise InputError("must be a JSON object", field=layout.status)
+    return plain(value)  # type: ignore[no-any-return]
+
+
+def _is_ours(text: bytes) -> bool:
+    try:
+        value = parse_json(text)
+    except InputError:
+        # Our files appear whole. Anything else is not ours; an empty sentinel is a script's.
+        return False
+    return isinstance(value, Pairs) and any(name == _OURS for name, _ in value)
+
+
+def _status_fields(run: Run, outcome: Outcome) -> dict[str, Any]:
+    """The keys and their order are those of the AKS scripts; `fairlead` is ours."""
+    clean = run.redactor.clean
+    points = read_datapoints(run.host)
+    started = status_time(run.started_ns)
+    seconds = (run.host.now_ns() - run.started_ns) // NS_PER_S
+    return {
+        "ExitCode": str(outcome.exit_code),
+        "Output": clean(outcome.output)[-LONGEST_OUTPUT:],
+        "Error": clean(outcome.error),
+        "ExecDuration": str(seconds),
+        "KernelStartTime": points["KernelStartTime"],
+        "CloudInitLocalStartTime": points["CloudInitLocalStartTime"],
+        "CloudInitStartTime": points["CloudInitStartTime"],
+        "CloudFinalStartTime": points["CloudFinalStartTime"],
+        "NetworkdStartTime": points["NetworkdStartTime"],
+        "CSEStartTime": started,
+        "GuestAgentStartTime": points["GuestAgentStartTime"],
+        "SystemdSummary": points["SystemdSummary"],
+        "BootDatapoints": {
+            "KernelStartTime": points["KernelStartTime"],
+            "CSEStartTime": started,
+            "GuestAgentStartTime": points["GuestAgentStartTime"],
+            "KubeletStartTime": points["KubeletStartTime"],
+            "ContainerdStartTime": points["ContainerdStartTime"],
+        },
+        _OURS: run.record.compact(outcome.exit_code),
+    }

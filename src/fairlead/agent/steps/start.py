@@ -1,0 +1,173 @@
+"""
+Start containerd and kubelet, and wait until each answers.
+
+A running service is restarted only if the files it reads differ from those it was started with.
+The digest of those files is kept on disk, written after the start: a crash in between costs one
+more restart, never a service that runs on old files.
+"""
+
+from __future__ import annotations
+
+from fairlead.agent.files import find_file, write_atomically
+from fairlead.agent.steps import (
+    containerd_config,
+    kubeconfig,
+    kubelet_config,
+    kubelet_flags,
+    proxy,
+    ulimits,
+)
+from fairlead.agent.steps.certificates import certificate_files
+from fairlead.agent.steps.one_line import is_made_of
+from fairlead.agent.steps.step import FILES_ONLY, StepOutcome
+from fairlead.agent.steps.systemd import (
+    UNITS,
+    drop_in_path,
+    has_systemd,
+    run_command,
+    unit_properties,
+)
+from fairlead.agent.steps.units import CONTAINERD, KUBELET
+from fairlead.agent.steps.write import SECRET
+from fairlead.errors import UnavailableError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fairlead.agent.host import Host
+    from fairlead.contract.node_config import NodeConfig
+
+# Where the digest of the files that a service was started with is kept, by unit.
+STARTED_WITH = "/var/lib/fairlead/started-with"
+
+# What each service reads when it starts, besides the machine's certificates.
+FILES_READ = {
+    CONTAINERD: (
+        f"{UNITS}/{CONTAINERD}",
+        drop_in_path(CONTAINERD, "proxy"),
+        proxy.ENVIRONMENT_FILE,
+        ulimits.DROP_IN,
+        containerd_config.CONFIG_FILE,
+    ),
+    KUBELET: (
+        f"{UNITS}/{KUBELET}",
+        drop_in_path(KUBELET, "proxy"),
+        proxy.ENVIRONMENT_FILE,
+        kubelet_flags.DROP_IN,
+        kubelet_config.CONFIG_FILE,
+        kubelet_config.CA_FILE,
+        kubeconfig.BOOTSTRAP_KUBECONFIG,
+        kubeconfig.CLIENT_CERTIFICATE,
+    ),
+}
+
+# systemctl waits for a service to be ready; containerd with many snapshots takes seconds.
+START_DEADLINE_S = 90.0
+
+# After systemd calls it ready, the socket answers within milliseconds; a slow disk gets 30 s.
+SOCKET_DEADLINE_S = 30.0
+
+# The kubelet opens its health port after it has read the machine and asked containerd; the
+# slowest cause is an API server that lets it wait for a certificate.
+HEALTH_DEADLINE_S = 60.0
+
+# Short against any of the waits, long against one probe.
+POLL_S = 0.05
+
+DEFAULT_HEALTH_PORT = "10248"
+HEALTHY = 200
+NS_PER_S = 1_000_000_000
+
+
+def apply_containerd_start(host: Host, config: NodeConfig) -> StepOutcome:
+    """Have containerd enabled, running on this config and answering on its socket."""
+    outcome = StepOutcome([], [], "")
+    if not has_systemd(host):
+        outcome.note = FILES_ONLY
+        return outcome
+    _start(host, CONTAINERD, config, outcome)
+    socket = containerd_config.SOCKET
+    if not wait_until(host, SOCKET_DEADLINE_S, lambda: host.can_connect(socket)):
+        raise UnavailableError(_silence(host, CONTAINERD, socket, SOCKET_DEADLINE_S))
+    return outcome
+
+
+def apply_kubelet_start(host: Host, config: NodeConfig) -> StepOutcome:
+    """Have the kubelet enabled, running on this config and healthy."""
+    outcome = StepOutcome([], [], "")
+    if not has_systemd(host):
+        outcome.note = FILES_ONLY
+        return outcome
+    _start(host, KUBELET, config, outcome)
+    port = _health_port(config)
+    if port == "0":
+        outcome.note = "the config switches the kubelet's health port off: not waited for"
+        return outcome
+    url = f"http://127.0.0.1:{port}/healthz"
+    if not wait_until(host, HEALTH_DEADLINE_S, lambda: _is_healthy(host, url)):
+        raise UnavailableError(_silence(host, KUBELET, url, HEALTH_DEADLINE_S))
+    return outcome
+
+
+def wait_until(host: Host, deadline_s: float, is_there: Callable[[], bool]) -> bool:
+    """Ask until the answer is yes; False after the deadline. Asks at least once."""
+    end_ns = host.monotonic_ns() + int(deadline_s * NS_PER_S)
+    while not is_there():
+        if host.monotonic_ns() >= end_ns:
+            return False
+        host.sleep(POLL_S)
+    return True
+
+
+def _start(host: Host, unit: str, config: NodeConfig, outcome: StepOutcome) -> None:
+    state = unit_properties(host, unit, "ActiveState,UnitFileState")
+    if state.get("UnitFileState") == "enabled":
+        outcome.already.append(f"{unit} is enabled")
+    else:
+        # The links matter at the next boot only; the reload that enable would do is not needed.
+        run_command(host, ["systemctl", "enable", "--no-reload", unit])
+        outcome.changed.append(f"enabled {unit}")
+    marker = f"{STARTED_WITH}/{unit}"
+    digest = _digest_of_files(host, unit, config)
+    is_active = state.get("ActiveState") == "active"
+    if is_active and find_file(host, marker) == digest:
+        outcome.already.append(f"{unit} runs on these files")
+        return
+    verb = "restart" if is_active else "start"
+    run_command(host, ["systemctl", verb, unit], START_DEADLINE_S)
+    write_atomically(host, marker, digest, SECRET)
+    outcome.changed.append(f"{verb}ed {unit}")
+
+
+def _digest_of_files(host: Host, unit: str, config: NodeConfig) -> bytes:
+    # Imported here: only images without scripts pay for it.
+    import hashlib
+
+    digest = hashlib.sha256()
+    for path in (*FILES_READ[unit], *certificate_files(config)):
+        content = find_file(host, path)
+        digest.update(f"{path} {-1 if content is None else len(content)}\n".encode())
+        digest.update(content or b"")
+    return digest.hexdigest().encode() + b"\n"
+
+
+def _health_port(config: NodeConfig) -> str:
+    port = config.mapping(kubelet_flags.FLAGS_FIELD).get("--healthz-port")
+    return port if isinstance(port, str) and is_made_of(port, "0123456789") else DEFAULT_HEALTH_PORT
+
+
+def _is_healthy(host: Host, url: str) -> bool:
+    try:
+        return host.fetch_status(url) == HEALTHY
+    except OSError:
+        return False
+
+
+def _silence(host: Host, unit: str, where: str, deadline_s: float) -> str:
+    state = unit_properties(host, unit, "ActiveState,SubState")
+    return (
+        f"{unit} did not answer at {where} within {deadline_s:g} s; systemd says "
+        f"{state.get('ActiveState', '?')} ({state.get('SubState', '?')}); "
+        f"see journalctl -u {unit}"
+    )

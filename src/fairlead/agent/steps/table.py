@@ -1,0 +1,43 @@
+"""
+The steps from an image with containerd and kubelet to a node, top to bottom.
+
+To add one: write `apply_x(host, config)` beside the others, add its row where its files must be
+there, and choose its word. STOP_BOOT is for what would leave no node, or one that cannot pull an
+image; a node with a default kernel setting is better than none.
+"""
+
+from __future__ import annotations
+
+from fairlead.agent.steps.certificates import apply_certificates
+from fairlead.agent.steps.containerd_config import apply_containerd_config
+from fairlead.agent.steps.huge_pages import apply_huge_pages
+from fairlead.agent.steps.kubeconfig import apply_kubeconfig
+from fairlead.agent.steps.kubelet_config import apply_kubelet_config
+from fairlead.agent.steps.kubelet_flags import apply_kubelet_flags
+from fairlead.agent.steps.node_object import apply_node_object
+from fairlead.agent.steps.programs import apply_programs
+from fairlead.agent.steps.proxy import apply_proxy
+from fairlead.agent.steps.start import apply_containerd_start, apply_kubelet_start
+from fairlead.agent.steps.step import BOOT_ANYWAY, STOP_BOOT, Step
+from fairlead.agent.steps.swap import apply_swap
+from fairlead.agent.steps.sysctl import apply_sysctl
+from fairlead.agent.steps.ulimits import apply_ulimits
+from fairlead.agent.steps.units import apply_units
+
+NODE_STEPS = (
+    Step("find-programs", apply_programs, STOP_BOOT),
+    Step("trust-certificates", apply_certificates, STOP_BOOT),
+    Step("proxy-environment", apply_proxy, STOP_BOOT),
+    Step("kernel-settings", apply_sysctl, BOOT_ANYWAY),
+    Step("swap", apply_swap, BOOT_ANYWAY),
+    Step("huge-pages", apply_huge_pages, BOOT_ANYWAY),
+    Step("ulimits", apply_ulimits, BOOT_ANYWAY),
+    Step("containerd-config", apply_containerd_config, STOP_BOOT),
+    Step("kubelet-config", apply_kubelet_config, STOP_BOOT),
+    Step("kubelet-flags", apply_kubelet_flags, STOP_BOOT),
+    Step("bootstrap-kubeconfig", apply_kubeconfig, STOP_BOOT),
+    Step("systemd-units", apply_units, STOP_BOOT),
+    Step("start-containerd", apply_containerd_start, STOP_BOOT),
+    Step("start-kubelet", apply_kubelet_start, STOP_BOOT),
+    Step("wait-for-node", apply_node_object, BOOT_ANYWAY),
+)

@@ -1,0 +1,183 @@
+"""
+A Host in memory: virtual time, programs as functions, and an end at any operation.
+
+Every operation counts. At `stops_at` the host is dead: that operation and all later ones raise
+HostStoppedError, so that not even a `finally` of the agent gets anything done, as after a kill.
+"""
+
+import random
+import stat
+from collections.abc import Callable
+
+from fairlead.agent.process import Finished, OnOutput
+from fairlead.sim.disk import ROOT, Disk, Inode
+
+Program = Callable[["SimHost", list[str], dict[str, str]], Finished]
+
+# Every look at the clock takes this long, so that time always moves.
+TICK_NS = 1_000
+BOOTED_NS = 1_800_000_000 * 1_000_000_000
+
+
+class HostStoppedError(BaseException):
+    """The machine went away. Not an Exception: no code on it can live through this."""
+
+
+class SimHost:
+    """A machine whose disk, clock and programs are values."""
+
+    def __init__(self, disk: Disk | None = None, *, stops_at: int | None = None) -> None:
+        self.disk = disk if disk is not None else Disk()
+        self.environment: dict[str, str] = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}
+        self.is_directory = True
+        # Programs by the name they are started with. A name that is not here is not installed.
+        self.programs: dict[str, Program] = {}
+        self.said = bytearray()
+        self.console = bytearray()
+        self.started: list[list[str]] = []
+        self.operations = 0
+        self._stops_at = stops_at
+        self._elapsed_ns = 0
+
+    def cut_power(self, seed: int) -> None:
+        """Leave the disk as a power cut at this moment would."""
+        self.disk.cut_power(random.Random(seed))  # noqa: S311 - repeatable, not secret
+
+    def real_path(self, path: str) -> str:
+        return path
+
+    def read_file(self, path: str) -> bytes:
+        self._count()
+        return self.disk.read(path).content
+
+    def write_file(self, path: str, content: bytes, mode: int, *, sync: bool) -> None:
+        self._count()
+        found = self.disk.find(path)
+        if found is None:
+            found = Inode(stat.S_IFREG | mode)
+            self.disk.bind(path, found)
+        elif found.is_directory:
+            raise IsADirectoryError(21, "Is a directory", path)
+        found.mode = stat.S_IFREG | mode
+        found.content = b""
+        # Between the truncation and the last byte there is a moment like any other.
+        self._count()
+        found.content = content
+        if sync:
+            self._count()
+            found.synced = content
+
+    def append_file(self, path: str, content: bytes, mode: int, *, sync: bool) -> None:
+        self._count()
+        found = self.disk.find(path)
+        if found is None:
+            found = Inode(stat.S_IFREG | mode)
+            self.disk.bind(path, found)
+            self._count()
+        elif found.is_directory:
+            raise IsADirectoryError(21, "Is a directory", path)
+        found.content += content
+        if sync:
+            self._count()
+            found.synced = found.content
+
+    def rename(self, source: str, target: str) -> None:
+        self._count()
+        self.disk.bind(target, self.disk.read(source))
+        self.disk.bind(source, None)
+
+    def create_link(self, source: str, target: str) -> None:
+        self._count()
+        if self.disk.find(target) is not None:
+            raise FileExistsError(17, "File exists", source, None, target)
+        self.disk.bind(target, self.disk.read(source))
+
+    def sync_directory(self, path: str) -> None:
+        self._count()
+        inode = self.disk.find(path)
+        if inode is None:
+            raise FileNotFoundError(2, "No such file or directory", path)
+        if not inode.is_directory:
+            raise NotADirectoryError(20, "Not a directory", path)
+        self.disk.sync_names()
+
+    def remove(self, path: str) -> None:
+        self._count()
+        self.disk.read(path)
+        self.disk.bind(path, None)
+
+    def make_directory(self, path: str) -> None:
+        self._count()
+        current = ""
+        for name in path.strip("/").split("/"):
+            current += "/" + name
+            found = self.disk.find(current)
+            if found is None:
+                self.disk.bind(current, Inode(stat.S_IFDIR | 0o755))
+            elif not found.is_directory:
+                kind = FileExistsError if current == path else NotADirectoryError
+                raise kind(17, "File exists", path)
+
+    def list_directory(self, path: str) -> list[str]:
+        self._count()
+        prefix = path.rstrip("/") + "/"
+        if self.disk.find(path.rstrip("/") or ROOT) is None:
+            raise FileNotFoundError(2, "No such file or directory", path)
+        below = (name[len(prefix) :] for name in self.disk.names if name.startswith(prefix))
+        return sorted(name for name in below if name and "/" not in name)
+
+    def file_mode(self, path: str) -> int | None:
+        self._count()
+        inode = self.disk.find(path)
+        return None if inode is None else inode.mode
+
+    def run(
+        self,
+        command: list[str],
+        *,
+        environment: dict[str, str] | None = None,
+        deadline_s: float | None = None,
+        on_output: OnOutput | None = None,
+    ) -> Finished:
+        self._count()
+        self.started.append(command)
+        program = self.programs.get(command[0])
+        if program is None:
+            raise FileNotFoundError(2, "No such file or directory", command[0])
+        start_ns = self._elapsed_ns
+        finished = program(self, command, self.environment if environment is None else environment)
+        took_s = (self._elapsed_ns - start_ns) / 1e9
+        if on_output is not None:
+            on_output(finished.output)
+        if deadline_s is not None and took_s > deadline_s:
+            return Finished(137, finished.output, is_timeout=True)
+        return finished
+
+    def can_connect(self, path: str) -> bool:
+        return self.disk.find(path) is not None
+
+    def fetch_status(
+        self, url: str, *, ca_file: str = "", certificate_file: str = "", deadline_s: float = 2.0
+    ) -> int:
+        raise ConnectionRefusedError(111, f"Connection refused: {url}")
+
+    def say(self, text: bytes) -> None:
+        self.said += text
+
+    def show_on_console(self, text: bytes) -> None:
+        self.console += text
+
+    def now_ns(self) -> int:
+        return BOOTED_NS + self.monotonic_ns()
+
+    def monotonic_ns(self) -> int:
+        self._elapsed_ns += TICK_NS
+        return self._elapsed_ns
+
+    def sleep(self, seconds: float) -> None:
+        self._elapsed_ns += int(seconds * 1e9)
+
+    def _count(self) -> None:
+        self.operations += 1
+        if self._stops_at is not None and self.operations >= self._stops_at:
+            raise HostStoppedError(f"stopped at operation {self.operations}")
