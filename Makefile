@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check fix test slow agent bench fuzz demo clean
+.PHONY: help setup check fix test slow agent bench
 
 help: ## print this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -35,6 +35,12 @@ fix: $(STAMP) ## let the tools repair what they can
 
 test: $(STAMP) ## the default tests (no root, under 3 minutes); ARGS="-k name" narrows
 	$(BIN)/python -m pytest -n 2 -m "not slow and not root" $(ARGS)
+
+agent: ## build what ships to nodes: build/agent (a tree) and a .deb; reproducible
+	$(PYTHON) deploy/node/build_agent.py build $(ARGS)
+
+bench: ## the cost of a boot as ratios within one run; fails above its bars
+	$(PYTHON) benchmarks/boot_cost.py
 
 slow: $(STAMP) ## the long suites: 100,000 hostile inputs, every crash point; needs root for some
 	$(BIN)/python -m pytest -n 2 -m "slow or root" $(ARGS)

@@ -72,7 +72,7 @@ if TYPE_CHECKING:
 
             `environment` None means the agent's own. After `deadline_s` the whole process
             group is killed; None waits without limit. A program that cannot be started raises
-            OSError.
+            OSError, as does a word or variable above 128 KiB; one with a NUL byte, ValueError.
             """
 
         def can_connect(self, path: str) -> bool:
@@ -118,7 +118,10 @@ class RealHost:
     def __init__(self, root: str = "") -> None:
         self._root = "" if root in ("", "/") else os.path.abspath(root)
         self.is_directory = self._root != ""
-        self.environment = dict(os.environ)
+        self.environment = {
+            name.decode("utf-8", "surrogateescape"): value.decode("utf-8", "surrogateescape")
+            for name, value in os.environb.items()
+        }
 
     def real_path(self, path: str) -> str:
         return self._root + path if self._root else path

@@ -81,7 +81,7 @@ def parse_json(text: bytes, *, encoding_errors: str = "strict") -> Any:
     except StopIteration as error:
         where = error.value if isinstance(error.value, int) else start
         found = document[where : where + 1]
-        problem = f"found {found!r}" if found else "the text ends"
+        problem = f"found {found!a}" if found else "the text ends"
         raise InputError(f"not JSON: {problem} at character {where}") from error
     except RecursionError as error:
         raise InputError("not usable JSON: nested too deeply") from error

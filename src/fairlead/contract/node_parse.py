@@ -199,6 +199,8 @@ class _Reader:
                 self.refuse(f"{path}[{shown_name(key)}]", "the key is not valid Unicode")
             elif key in entries:
                 self.complain(f"{path}[{shown_name(key)}]", "set twice; the first value is used")
+            elif kind == "string" and type(item) is str and item.isascii():
+                entries[key] = item
             else:
                 entries[key] = self._single(kind, item, f"{path}[{shown_name(key)}]")
         return {key: item for key, item in entries.items() if item is not None}

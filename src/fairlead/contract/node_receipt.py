@@ -69,10 +69,10 @@ class Receipt:
             "ignored": _Listing(self.ignored, self.ignored_paths),
         }
         room = MAX_ENCODED - len(encode_json({name: g.encode() for name, g in groups.items()}))
-        # What was ignored says most about a boot; what was understood, least.
+        # What was ignored says most about a boot and may take all the room.
         room = groups["ignored"].fill(room)
-        unused = groups["defaulted"].fill(room // 2)
-        groups["understood"].fill(room - room // 2 + unused)
+        unused = groups["understood"].fill(room // 2)
+        groups["defaulted"].fill(room - room // 2 + unused)
         return {name: group.encode() for name, group in groups.items()}
 
     def _walk(

@@ -29,9 +29,8 @@ SPECIAL_REALS = {"NaN": float("nan"), "Infinity": INFINITY, "-Infinity": -INFINI
 
 def scalar_of(kind: str, value: object) -> object:
     """Return the value of a scalar of this kind; InputError says what was found instead."""
-    if kind in INTEGER_RANGES:
-        return _integer_of(kind, value)
-    return _SCALARS[kind](value)
+    reader = _SCALARS.get(kind)
+    return reader(value) if reader else _integer_of(kind, value)
 
 
 def kind_of(value: object) -> str:
@@ -79,7 +78,7 @@ def _bytes_of(value: object) -> bytes:
 
 
 def _integer_of(kind: str, value: object) -> int:
-    number = _number_of(value)
+    number = value if type(value) is int else _number_of(value)
     if isinstance(number, float) and number.is_integer():
         number = int(number)
     if not isinstance(number, int):

@@ -5,14 +5,23 @@ Every operation counts. At `stops_at` the host is dead: that operation and all l
 HostStoppedError, so that not even a `finally` of the agent gets anything done, as after a kill.
 """
 
+from __future__ import annotations
+
 import random
 import stat
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from fairlead.agent.process import Finished, OnOutput
+from fairlead.agent.process import Finished
 from fairlead.sim.disk import ROOT, Disk, Inode
 
+if TYPE_CHECKING:
+    from fairlead.agent.process import OnOutput
+
 Program = Callable[["SimHost", list[str], dict[str, str]], Finished]
+
+# Linux: MAX_ARG_STRLEN, 32 pages.
+LONGEST_STRING = 128 * 1024
 
 # Every look at the clock takes this long, so that time always moves.
 TICK_NS = 1_000
@@ -140,12 +149,14 @@ class SimHost:
         on_output: OnOutput | None = None,
     ) -> Finished:
         self._count()
+        own = self.environment if environment is None else environment
+        _refuse_what_the_kernel_refuses(command, own)
         self.started.append(command)
         program = self.programs.get(command[0])
         if program is None:
             raise FileNotFoundError(2, "No such file or directory", command[0])
         start_ns = self._elapsed_ns
-        finished = program(self, command, self.environment if environment is None else environment)
+        finished = program(self, command, own)
         took_s = (self._elapsed_ns - start_ns) / 1e9
         if on_output is not None:
             on_output(finished.output)
@@ -181,3 +192,12 @@ class SimHost:
         self.operations += 1
         if self._stops_at is not None and self.operations >= self._stops_at:
             raise HostStoppedError(f"stopped at operation {self.operations}")
+
+
+def _refuse_what_the_kernel_refuses(command: list[str], environment: dict[str, str]) -> None:
+    strings = [*command, *(f"{name}={value}" for name, value in environment.items())]
+    for text in strings:
+        if "\0" in text:
+            raise ValueError("embedded null byte")
+        if len(text.encode("utf-8", "surrogateescape")) >= LONGEST_STRING:
+            raise OSError(7, "Argument list too long", command[0])

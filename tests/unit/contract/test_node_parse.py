@@ -12,8 +12,7 @@ from shared_cases import shared_case
 
 
 def aks_cases() -> list[dict[str, Any]]:
-    lines = gzip.open(shared_case("aks-env.jsonl.gz"), "rt", encoding="utf-8")
-    with lines:
+    with gzip.open(shared_case("aks-env.jsonl.gz"), "rt", encoding="utf-8") as lines:
         return [json.loads(line) for line in lines]
 
 

@@ -107,5 +107,5 @@ def _arm_endpoint_in(document: str) -> str:
         if not isinstance(value, str):
             return ""
         # The last one counts. A lone surrogate has no UTF-8; Go puts the replacement character.
-        endpoint = value.encode(errors="surrogatepass").decode(errors="replace")
+        endpoint = "".join("\ufffd" if "\ud800" <= mark <= "\udfff" else mark for mark in value)
     return endpoint

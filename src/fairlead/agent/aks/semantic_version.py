@@ -8,6 +8,8 @@ version is below everything. A pre-release of a release is below it: 1.34.0-alph
 from __future__ import annotations
 
 MAX_NUMBER = 2**64 - 1
+# Python refuses to read thousands of digits.
+MAX_LENGTH = 1000
 NUMBERS = 3
 WORD_CHARACTERS = frozenset("0123456789-ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
 
@@ -29,7 +31,9 @@ def is_at_least(version: str, release: tuple[int, int, int]) -> bool:
 def _numbers_of(core: str) -> tuple[int, ...] | None:
     """Return major, minor and patch, 0 where the text leaves one out; None if it is broken."""
     parts = core.split(".")
-    if len(parts) > NUMBERS or not all(part.isascii() and part.isdigit() for part in parts):
+    if len(parts) > NUMBERS or len(core) > MAX_LENGTH:
+        return None
+    if not all(part.isascii() and part.isdigit() for part in parts):
         return None
     numbers = [int(part) for part in parts]
     if max(numbers) > MAX_NUMBER:

@@ -60,6 +60,8 @@ KEYS = {
 # A port range that reaches beyond this port has it reserved.
 RESERVED_PORT = 65330
 HIGHEST_NUMBER = 2**63 - 1
+# Python refuses to read thousands of digits.
+MOST_DIGITS = 1000
 
 
 def sysctl_content(machine: Machine) -> str:
@@ -84,4 +86,4 @@ def last_port_of(port_range: str) -> int:
 
 def _is_number(word: str) -> bool:
     digits = word[1:] if word[:1] in ("+", "-") else word
-    return digits.isascii() and digits.isdigit()
+    return digits.isascii() and digits.isdigit() and len(digits) < MOST_DIGITS

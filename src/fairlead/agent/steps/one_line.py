@@ -7,10 +7,8 @@ for every file we write. Messages name the field and never repeat the value: it 
 
 from __future__ import annotations
 
+from fairlead.contract.node_receipt import shown_name
 from fairlead.errors import InputError
-
-# Keys of a map become part of a field path; a hostile one must not flood the log.
-LONGEST_KEY_SHOWN = 80
 
 _DELETE = 0x7F
 _FIRST_PRINTABLE = 0x20
@@ -38,9 +36,8 @@ def one_line(value: str, field: str) -> str:
 
 
 def entry_field(field: str, key: str) -> str:
-    """Return the field path of one entry of a map."""
-    shown = key if len(key) <= LONGEST_KEY_SHOWN else key[:LONGEST_KEY_SHOWN] + "..."
-    return f"{field}[{shown!r}]"
+    """Return the field path of one entry of a map, as the parser writes it."""
+    return f"{field}[{shown_name(key)}]"
 
 
 def is_made_of(value: str, characters: str) -> bool:

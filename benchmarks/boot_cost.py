@@ -1,0 +1,111 @@
+"""
+What a boot costs, as multiples of starting the same interpreter to do nothing.
+
+    make bench
+
+Every number is a ratio within this run: the commands take turns, so that a noisy neighbour hits
+all of them alike. CPU time is user plus system of the process and all it started.
+"""
+
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "deploy" / "node"))
+
+from build_agent import INSTALLED, PROGRAM, build_tree, source_version
+
+ROUNDS = 40
+
+BOOT_BAR = 5.0
+WAIT_BAR = 3.0
+MEMORY_BAR_MB = 16.0
+
+CONFIG = '{"version": "v1", "kubernetes_version": "1.34.0"}'
+POINTER = '{"hotfixes": {"202001.01": "202001.01.9"}}'
+
+
+def main() -> int:
+    """Print the table; exit 1 if a bar is missed."""
+    with tempfile.TemporaryDirectory() as scratch:
+        commands = prepare(Path(scratch))
+        samples = measure(commands)
+    floor = statistics.median(cpu for cpu, _ in samples["interpreter"])
+    bars = {"boot": BOOT_BAR, "boot-other-base": BOOT_BAR, "provision-wait": WAIT_BAR}
+    is_met = True
+    print(f"{ROUNDS} interleaved rounds, {sys.version.split()[0]}, medians")
+    print(f"{'command':18} {'CPU':>9} {'ratio':>7} {'bar':>6} {'memory':>9}")
+    for name, runs in samples.items():
+        cpu = statistics.median(cpu for cpu, _ in runs)
+        memory_mb = max(rss for _, rss in runs) / 1024
+        bar = bars.get(name)
+        is_met &= bar is None or (cpu / floor <= bar and memory_mb <= MEMORY_BAR_MB)
+        shown = f"{bar:.1f} x" if bar else ""
+        print(f"{name:18} {cpu * 1000:6.1f} ms {cpu / floor:5.2f} x {shown:>6} {memory_mb:6.1f} MB")
+    print("bars met" if is_met else f"MISSED: CPU ratio, or memory above {MEMORY_BAR_MB} MB")
+    return 0 if is_met else 1
+
+
+def prepare(scratch: Path) -> dict[str, list[str]]:
+    """Lay out three nodes and return the command that is measured on each."""
+    program = build_tree(scratch / "agent", source_version()) / INSTALLED / PROGRAM
+    agent = [sys.executable, "-I", "-S", str(program)]
+    commands = {"interpreter": [sys.executable, "-I", "-S", "-c", "pass"]}
+    for name in ("boot", "boot-other-base"):
+        commands[name] = [*agent, "boot", f"--root={make_node(scratch / name)}"]
+    pointer = scratch / "boot-other-base/opt/azure/containers/aks-node-controller-hotfix.json"
+    pointer.write_text(POINTER)
+    waiting = make_node(scratch / "wait")
+    run([*agent, "boot", f"--root={waiting}"])
+    commands["provision-wait"] = [*agent, "provision-wait", f"--root={waiting}"]
+    return commands
+
+
+def make_node(root: Path) -> Path:
+    """Return a directory that stands for an AKS image with a bootstrap script that does nothing."""
+    containers = root / "opt/azure/containers"
+    containers.mkdir(parents=True)
+    (containers / "provision_start.sh").write_text("exit 0\n")
+    (containers / "aks-node-controller-config.json").write_text(CONFIG)
+    return root
+
+
+def measure(commands: dict[str, list[str]]) -> dict[str, list[tuple[float, int]]]:
+    """Run the commands in turns; return (CPU seconds, peak KiB) of every run."""
+    samples: dict[str, list[tuple[float, int]]] = {name: [] for name in commands}
+    for round_number in range(ROUNDS + 2):
+        for name, command in commands.items():
+            sample = run(command)
+            if round_number >= 2:  # the first two warm the page cache
+                samples[name].append(sample)
+    return samples
+
+
+# A process inherits the peak memory of the one that started it, and this one is larger than the
+# agent. So a bare interpreter of 8 MB starts each command, and tells what it cost.
+STARTER = """
+import os, sys
+pid = os.fork()
+if pid == 0:
+    null = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1, 2):
+        os.dup2(null, stream)
+    os.execv(sys.argv[1], sys.argv[1:])
+_, status, usage = os.wait4(pid, 0)
+os.write(1, f"{status} {usage.ru_utime + usage.ru_stime} {usage.ru_maxrss}".encode())
+"""
+
+
+def run(command: list[str]) -> tuple[float, int]:
+    """Run one command to its end; return its CPU seconds and peak KiB."""
+    starter = [sys.executable, "-I", "-S", "-c", STARTER, *command]
+    told = subprocess.run(starter, stdout=subprocess.PIPE, check=True).stdout.split()
+    if told[0] != b"0":
+        raise SystemExit(f"{' '.join(command)} ended with wait status {told[0].decode()}")
+    return float(told[1]), int(told[2])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,132 @@
+"""One suite for every Host: what the agent relies on holds on a real disk and in memory."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fairlead.agent.files import publish_if_absent, remove_if_present, write_atomically
+from fairlead.agent.host import RealHost, is_executable_file, is_regular_file
+from fairlead.agent.process import Finished
+from fairlead.sim.host import SimHost
+
+if TYPE_CHECKING:
+    from fairlead.agent.host import Host
+
+
+@pytest.fixture(params=["real", "sim"])
+def host(request: pytest.FixtureRequest, tmp_path: Path) -> Host:
+    found: Host = RealHost(str(tmp_path)) if request.param == "real" else SimHost()
+    found.make_directory("/var/lib")
+    return found
+
+
+def test_a_written_file_has_exactly_its_content_and_mode(host: Host) -> None:
+    host.write_file("/var/lib/a", b"one", 0o600, sync=True)
+    host.write_file("/var/lib/a", b"two", 0o644, sync=False)
+
+    mode = host.file_mode("/var/lib/a")
+    assert host.read_file("/var/lib/a") == b"two"
+    assert mode is not None
+    assert stat.S_IMODE(mode) == 0o644
+
+
+def test_appending_keeps_what_was_there_and_its_mode(host: Host) -> None:
+    host.append_file("/var/lib/log", b"one\n", 0o600, sync=True)
+    host.append_file("/var/lib/log", b"two\n", 0o644, sync=False)
+
+    assert host.read_file("/var/lib/log") == b"one\ntwo\n"
+    assert stat.S_IMODE(host.file_mode("/var/lib/log") or 0) == 0o600
+
+
+def test_a_missing_file_is_said_to_be_missing(host: Host) -> None:
+    with pytest.raises(FileNotFoundError):
+        host.read_file("/var/lib/none")
+    with pytest.raises(FileNotFoundError):
+        host.remove("/var/lib/none")
+    with pytest.raises(FileNotFoundError):
+        host.rename("/var/lib/none", "/var/lib/other")
+    assert host.file_mode("/var/lib/none") is None
+
+
+def test_writing_below_a_missing_directory_is_refused(host: Host) -> None:
+    with pytest.raises(FileNotFoundError):
+        host.write_file("/nowhere/a", b"", 0o600, sync=True)
+    with pytest.raises(FileNotFoundError):
+        host.append_file("/nowhere/a", b"", 0o600, sync=True)
+
+
+def test_a_directory_is_not_read_or_written_as_a_file(host: Host) -> None:
+    with pytest.raises(IsADirectoryError):
+        host.read_file("/var/lib")
+    with pytest.raises(IsADirectoryError):
+        host.write_file("/var/lib", b"", 0o600, sync=True)
+    assert not is_regular_file(host, "/var/lib")
+
+
+def test_a_rename_replaces_and_a_link_never_does(host: Host) -> None:
+    host.write_file("/var/lib/a", b"a", 0o600, sync=True)
+    host.write_file("/var/lib/b", b"b", 0o600, sync=True)
+
+    with pytest.raises(FileExistsError):
+        host.create_link("/var/lib/a", "/var/lib/b")
+    host.rename("/var/lib/a", "/var/lib/b")
+
+    assert host.read_file("/var/lib/b") == b"a"
+    assert host.list_directory("/var/lib") == ["b"]
+
+
+def test_making_a_directory_twice_is_fine_and_over_a_file_is_not(host: Host) -> None:
+    host.make_directory("/etc/fairlead/deep")
+    host.make_directory("/etc/fairlead/deep")
+    host.write_file("/etc/fairlead/file", b"", 0o600, sync=True)
+
+    with pytest.raises(OSError, match="file"):
+        host.make_directory("/etc/fairlead/file")
+    assert host.list_directory("/etc/fairlead") == ["deep", "file"]
+
+
+def test_only_a_plain_file_with_an_execute_bit_is_executable(host: Host) -> None:
+    host.write_file("/var/lib/program", b"", 0o755, sync=True)
+    host.write_file("/var/lib/text", b"", 0o644, sync=True)
+
+    assert is_executable_file(host, "/var/lib/program")
+    assert not is_executable_file(host, "/var/lib/text")
+    assert not is_executable_file(host, "/var/lib")
+    assert not is_executable_file(host, "/var/lib/none")
+
+
+def test_publishing_never_replaces_and_leaves_no_temporary_file(host: Host) -> None:
+    assert publish_if_absent(host, "/var/lib/new/status", b"first", 0o600)
+    assert not publish_if_absent(host, "/var/lib/new/status", b"second", 0o600)
+    write_atomically(host, "/var/lib/new/other", b"other", 0o644)
+
+    assert host.read_file("/var/lib/new/status") == b"first"
+    assert host.list_directory("/var/lib/new") == ["other", "status"]
+    assert remove_if_present(host, "/var/lib/new/other")
+    assert not remove_if_present(host, "/var/lib/new/other")
+
+
+def test_a_program_that_is_not_installed_cannot_be_started(host: Host) -> None:
+    with pytest.raises(FileNotFoundError):
+        host.run(["/nonexistent/program"])
+
+
+def test_a_variable_that_no_process_can_carry_is_refused(host: Host) -> None:
+    if isinstance(host, SimHost):
+        host.programs["/bin/true"] = lambda *_: Finished(0, b"")
+
+    with pytest.raises(ValueError, match="null byte"):
+        host.run(["/bin/true"], environment={"A": "a\0b"})
+    with pytest.raises(OSError, match="Argument list too long"):
+        host.run(["/bin/true"], environment={"A": "a" * 128 * 1024})
+    assert host.run(["/bin/true"], environment={"A": "é" * 60000}).exit_code == 0
+
+
+def test_time_never_goes_back(host: Host) -> None:
+    instants = [host.monotonic_ns() for _ in range(5)]
+
+    assert instants == sorted(instants)
