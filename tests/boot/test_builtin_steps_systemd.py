@@ -8,10 +8,12 @@ reaches the kernel of this machine: swap and huge pages are not part of it.
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from shutil import which
 from typing import Any
@@ -29,7 +31,7 @@ TOOLS = ("systemd-nspawn", "mmdebstrap", "openssl")
 CGROUPS = Path("/sys/fs/cgroup")
 
 # A boot of this root takes 2 s, the three runs of the steps about 5 s.
-BOOT_DEADLINE_S = 120
+BOOT_DEADLINE_S = 60
 
 PASSWORD = "proxy-pass%n$HOME"  # noqa: S105 - made up for this test
 FLAG = '%n $HOME $(id) it\'s "q" `x` \\'
@@ -151,7 +153,7 @@ def root() -> Path:
 
 def make_certificate(directory: Path) -> str:
     request = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"]
-    files = ["-keyout", directory / "key.pem", "-out", directory / "ca.pem"]
+    files = ["-keyout", str(directory / "key.pem"), "-out", str(directory / "ca.pem")]
     options = ["-nodes", "-days", "2", "-subj", "/CN=steps test"]
     subprocess.run([*request, *options, *files], check=True, capture_output=True)
     return (directory / "ca.pem").read_text()
@@ -187,9 +189,25 @@ def control_groups(name: str) -> Iterator[list[Path]]:
         yield groups
     finally:
         for group in groups:
-            inner = [path for path in group.rglob("*") if path.is_dir()]
-            for path in [*sorted(inner, reverse=True), group]:
+            _empty(group)
+
+
+def _empty(group: Path) -> None:
+    """Kill what is left in a group of ours, then remove it."""
+    for procs in group.rglob("cgroup.procs"):
+        for process in procs.read_text().split():
+            with suppress(ProcessLookupError):
+                os.kill(int(process), signal.SIGKILL)
+    directories = [*(path for path in group.rglob("*") if path.is_dir()), group]
+    end = time.monotonic() + 10
+    for path in sorted(directories, reverse=True):
+        while path.exists():
+            try:
                 path.rmdir()
+            except OSError:
+                if time.monotonic() > end:
+                    raise
+                time.sleep(0.05)
 
 
 def boot(root: Path, files: dict[str, Path], result: Path) -> None:
@@ -203,20 +221,22 @@ def boot(root: Path, files: dict[str, Path], result: Path) -> None:
             *("--register=no", "--keep-unit", f"--machine=fairlead-steps-{os.getpid()}"),
             *("--private-network", "--link-journal=no", "--resolv-conf=off", "--timezone=off"),
             *("--console=pipe", f"--bind={result}:/result", *binds),
+            "systemd.wants=steps.service",
         ]
         environment = {**os.environ, "SYSTEMD_NSPAWN_UNIFIED_HIERARCHY": "1"}
         console = result / "console.log"
         with console.open("wb") as output:
-            # On the deadline only nspawn itself is killed; its container dies with it.
-            subprocess.run(
-                command,
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                timeout=BOOT_DEADLINE_S,
-                check=False,
-            )
+            # On the deadline nspawn is killed here, and what it started by _empty.
+            with suppress(subprocess.TimeoutExpired):
+                subprocess.run(
+                    command,
+                    env=environment,
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                    timeout=BOOT_DEADLINE_S,
+                    check=False,
+                )
 
 
 @pytest.fixture(scope="module")
@@ -232,7 +252,6 @@ def result(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("/usr/bin/kubelet", KUBELET, 0o755),
         ("/usr/lib/systemd/system/containerd.service", CONTAINERD_UNIT, 0o644),
         ("/usr/lib/systemd/system/kubelet.service.d/10-kubeadm.conf", KUBEADM_DROP_IN, 0o644),
-        ("/usr/lib/systemd/system/multi-user.target.wants/steps.service", DRIVER_UNIT, 0o644),
         ("/usr/lib/systemd/system/steps.service", DRIVER_UNIT, 0o644),
         ("/opt/driver.py", DRIVER, 0o644),
     ):

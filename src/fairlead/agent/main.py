@@ -69,7 +69,8 @@ def start_run(arguments: Arguments) -> Run:
     for flag in PATH_FLAGS:
         if arguments.values.get(flag):
             overrides[flag.replace("-", "_")] = host.node_path(arguments.values[flag])
-    return Run(host, Layout(name, overrides), os.urandom(8).hex())
+    is_dry = "dry-run" in arguments.switches
+    return Run(host, Layout(name, overrides), os.urandom(8).hex(), is_dry=is_dry)
 
 
 def _boot(run: Run, arguments: Arguments) -> int:

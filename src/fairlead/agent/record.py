@@ -122,6 +122,8 @@ class Recorder:
             return  # No record yet, or no disk for one.
 
     def _append(self, line: dict[str, Any], *, sync: bool) -> None:
+        if not self.report.run_id:
+            return  # No run has begun: this is a dry run, or a command that is not a boot.
         text = ("\n" if self._torn else "") + self._redactor.clean(encode_json(line)) + "\n"
         try:
             self._host.append_file(self._path, text.encode(), 0o600, sync=sync)

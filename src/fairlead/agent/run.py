@@ -29,13 +29,15 @@ TASK_PREFIX = "AKS.AKSNodeController."
 class Run:
     """The host, where things are on it, and everything this run has to say."""
 
-    __slots__ = ("host", "id", "layout", "record", "redactor", "started_ns")
+    __slots__ = ("host", "id", "is_dry", "layout", "record", "redactor", "started_ns")
 
-    def __init__(self, host: Host, layout: Layout, run_id: str) -> None:
+    def __init__(self, host: Host, layout: Layout, run_id: str, *, is_dry: bool = False) -> None:
         self.host = host
         self.layout = layout
         self.id = run_id
         self.redactor = Redactor()
+        # A dry run speaks on stderr only.
+        self.is_dry = is_dry
         self.started_ns = host.now_ns()
         self.record = Recorder(host, layout.record, self.redactor)
 
@@ -46,6 +48,8 @@ class Run:
         )
         text = (self.redactor.clean(line) + "\n").encode()
         self.host.say(text)
+        if self.is_dry:
+            return
         try:
             self.host.append_file(self.layout.log, text, 0o600, sync=False)
         except FileNotFoundError:

@@ -19,23 +19,35 @@ from fairlead.errors import InputError, UnavailableError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from fairlead.agent.host import Host
+    from fairlead.agent.inotify import Watch
     from fairlead.agent.layout import Layout
 
 # The bar is 20 ms from the sentinel's appearance to the answer.
 POLL_S = 0.01
 
 
-def wait_for_sentinel(host: Host, layout: Layout, timeout_s: float | None) -> None:
-    """Return when the sentinel is there. Raises UnavailableError on a timeout."""
+def wait_for_sentinel(
+    host: Host,
+    layout: Layout,
+    timeout_s: float | None,
+    open_watch: Callable[[str], Watch | None] | None = None,
+) -> None:
+    """
+    Return when the sentinel is there. Raises UnavailableError on a timeout.
+
+    `open_watch` None means inotify; it is imported only if there is something to wait for.
+    """
     path = layout.sentinel
     if host.file_mode(path) is not None:
         return
     end_s = None if timeout_s is None else time.monotonic() + timeout_s
     host.make_directory(directory_of(path))
-    from fairlead.agent.inotify import open_watch
+    if open_watch is None:
+        from fairlead.agent.inotify import open_watch
 
     watch = open_watch(host.real_path(directory_of(path)))
     try:

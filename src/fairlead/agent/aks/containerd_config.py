@@ -42,7 +42,7 @@ def kubenet_template(machine: Machine) -> str:
     return base64_of(KUBENET_TEMPLATE)
 
 
-def may_duplicate_packets(machine: Machine) -> str:
+def kubenet_bridge(machine: Machine) -> str:
     """ENSURE_NO_DUPE_PROMISCUOUS_BRIDGE."""
     return render_flag(_has_kubenet_bridge(machine.config))
 

@@ -16,9 +16,7 @@ def containerd_version_of(output: str) -> str:
     fields = output.split()
     if len(fields) <= VERSION_FIELD:
         return ""
-    version = fields[VERSION_FIELD].removeprefix("v")
-    # A dash in front would leave nothing; then the numbers below do not match either.
-    version = version.partition("-")[0] or version
+    version = fields[VERSION_FIELD].removeprefix("v").partition("-")[0]
     numbers = version.split(".")
     if len(numbers) != VERSION_NUMBERS:
         return ""

@@ -10,18 +10,18 @@ from __future__ import annotations
 from fairlead.agent.aks import cloud, containerd_config, gpu, kubelet, linux_os, local_dns, proxy
 from fairlead.agent.aks.sources import (
     Machine,
+    all_filled,
     always,
-    are_all_set,
     choice,
+    chosen,
+    filled,
     flag,
     flag_or,
-    is_choice,
-    is_present,
-    is_set,
     joined,
     number,
     number_or,
     one_line,
+    present,
     real_or,
     text,
     text_or,
@@ -85,8 +85,8 @@ ROWS: dict[str, Source] = {
     "OUTBOUND_COMMAND": text("outbound_command"),
     "PRE_PROVISION_ONLY": flag("pre_provision_only"),
     "PRIVATE_EGRESS_PROXY_ADDRESS": text("private_egress_proxy_address"),
-    "SGX_NODE": gpu.has_sgx,
-    "SHOULD_CONFIGURE_CUSTOM_CA_TRUST": is_set(CUSTOM_CA_CERTS),
+    "SGX_NODE": gpu.sgx_node,
+    "SHOULD_CONFIGURE_CUSTOM_CA_TRUST": filled(CUSTOM_CA_CERTS),
     # kube_binary_config, containerd_config, runc_config
     "CREDENTIAL_PROVIDER_DOWNLOAD_URL": text("kube_binary_config.linux_credential_provider_url"),
     "CUSTOM_KUBE_BINARY_URL": text("kube_binary_config.custom_kube_binary_url"),
@@ -176,7 +176,7 @@ ROWS: dict[str, Source] = {
     "CUSTOM_SECURE_TLS_BOOTSTRAPPING_CLIENT_DOWNLOAD_URL": text(
         "bootstrapping_config.secure_tls_bootstrapping_custom_client_download_url"
     ),
-    "ENABLE_SECURE_TLS_BOOTSTRAPPING": is_choice(
+    "ENABLE_SECURE_TLS_BOOTSTRAPPING": chosen(
         "bootstrapping_config.bootstrapping_auth_method", SECURE_TLS_BOOTSTRAPPING
     ),
     "SECURE_TLS_BOOTSTRAPPING_AAD_RESOURCE": text(
@@ -208,7 +208,7 @@ ROWS: dict[str, Source] = {
     "ENABLE_KUBELET_SERVING_CERTIFICATE_ROTATION": flag(
         "kubelet_config.kubelet_config_file_config.server_tls_bootstrap"
     ),
-    "HAS_KUBELET_DISK_TYPE": is_choice("kubelet_config.kubelet_disk_type", TEMP_DISK),
+    "HAS_KUBELET_DISK_TYPE": chosen("kubelet_config.kubelet_disk_type", TEMP_DISK),
     "KUBELET_CLIENT_CERT_CONTENT": text("kubelet_config.kubelet_client_cert_content"),
     "KUBELET_CLIENT_CONTENT": text("kubelet_config.kubelet_client_key"),
     "KUBELET_CONFIG_FILE_CONTENT": kubelet.config_file_content,
@@ -219,16 +219,16 @@ ROWS: dict[str, Source] = {
     "CUSTOM_SEARCH_DOMAIN_NAME": text("custom_search_domain_config.domain_name"),
     "CUSTOM_SEARCH_REALM_PASSWORD": text("custom_search_domain_config.realm_password"),
     "CUSTOM_SEARCH_REALM_USER": text("custom_search_domain_config.realm_user"),
-    "HAS_CUSTOM_SEARCH_DOMAIN": are_all_set(
+    "HAS_CUSTOM_SEARCH_DOMAIN": all_filled(
         "custom_search_domain_config.domain_name",
         "custom_search_domain_config.realm_user",
         "custom_search_domain_config.realm_password",
     ),
     # custom_linux_os_config
     "CONTAINERD_ULIMITS": linux_os.containerd_ulimits,
-    "SHOULD_CONFIG_CONTAINERD_ULIMITS": is_present("custom_linux_os_config.ulimit_config"),
-    "SHOULD_CONFIG_SWAP_FILE": linux_os.needs_swap_file,
-    "SHOULD_CONFIG_TRANSPARENT_HUGE_PAGE": linux_os.needs_huge_page_setting,
+    "SHOULD_CONFIG_CONTAINERD_ULIMITS": present("custom_linux_os_config.ulimit_config"),
+    "SHOULD_CONFIG_SWAP_FILE": linux_os.swap_file,
+    "SHOULD_CONFIG_TRANSPARENT_HUGE_PAGE": linux_os.huge_page_setting,
     "SWAP_FILE_SIZE_MB": number("custom_linux_os_config.swap_file_size"),
     "SYSCTL_CONTENT": sysctl_content,
     "THP_DEFRAG": text("custom_linux_os_config.transparent_defrag"),
@@ -239,8 +239,8 @@ ROWS: dict[str, Source] = {
     "HTTP_PROXY_URLS": text("http_proxy_config.http_proxy"),
     "NO_PROXY_URLS": joined("http_proxy_config.no_proxy_entries"),
     "PROXY_VARS": proxy.proxy_exports,
-    "SHOULD_CONFIGURE_HTTP_PROXY": proxy.has_proxy,
-    "SHOULD_CONFIGURE_HTTP_PROXY_CA": is_set("http_proxy_config.proxy_trusted_ca"),
+    "SHOULD_CONFIGURE_HTTP_PROXY": proxy.proxy_wanted,
+    "SHOULD_CONFIGURE_HTTP_PROXY_CA": filled("http_proxy_config.proxy_trusted_ca"),
     # gpu_config, and the GPU by VM size
     "CONFIG_GPU_DRIVER_IF_NEEDED": flag("gpu_config.config_gpu_driver"),
     "ENABLE_GPU_DEVICE_PLUGIN_IF_NEEDED": flag("gpu_config.gpu_device_plugin"),
@@ -250,14 +250,14 @@ ROWS: dict[str, Source] = {
     "GPU_DRIVER_VERSION": gpu.driver_version,
     "GPU_IMAGE_SHA": gpu.image_suffix,
     "GPU_INSTANCE_PROFILE": text("gpu_config.gpu_instance_profile"),
-    "GPU_NEEDS_FABRIC_MANAGER": gpu.needs_fabric_manager,
+    "GPU_NEEDS_FABRIC_MANAGER": gpu.fabric_manager,
     "GPU_NODE": flag("gpu_config.enable_nvidia"),
     "MANAGED_GPU_EXPERIENCE_AFEC_ENABLED": flag("gpu_config.managed_gpu_experience_afec_enabled"),
-    "MIG_NODE": is_set("gpu_config.gpu_instance_profile"),
+    "MIG_NODE": filled("gpu_config.gpu_instance_profile"),
     "NVIDIA_MIG_PROFILE_LAYOUT": joined("gpu_config.mig_profile_layout"),
     "NVIDIA_MIG_STRATEGY": text("gpu_config.mig_strategy"),
     # network_config
-    "ENSURE_NO_DUPE_PROMISCUOUS_BRIDGE": containerd_config.may_duplicate_packets,
+    "ENSURE_NO_DUPE_PROMISCUOUS_BRIDGE": containerd_config.kubenet_bridge,
     "NETWORK_PLUGIN": choice(
         "network_config.network_plugin", {1: "none", 2: "azure", 3: "kubenet"}
     ),

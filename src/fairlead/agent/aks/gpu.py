@@ -116,11 +116,11 @@ def image_suffix(machine: Machine) -> str:
     return machine.components.image_suffix(f"aks-gpu-{'cuda-lts' if kind == 'cuda' else kind}")
 
 
-def needs_fabric_manager(machine: Machine) -> str:
+def fabric_manager(machine: Machine) -> str:
     """GPU_NEEDS_FABRIC_MANAGER."""
     return render_flag(machine.config.text("vm_size").lower() in FABRIC_MANAGER_SIZES)
 
 
-def has_sgx(machine: Machine) -> str:
+def sgx_node(machine: Machine) -> str:
     """SGX_NODE."""
     return render_flag(machine.config.text("vm_size") in SGX_SIZES)

@@ -19,14 +19,14 @@ DEFAULT_SCRIPT_SECONDS = 900
 MOST_SCRIPT_SECONDS = 6 * 60 * 60
 
 
-def needs_swap_file(machine: Machine) -> str:
+def swap_file(machine: Machine) -> str:
     """SHOULD_CONFIG_SWAP_FILE."""
     config = machine.config
     enabled = config.flag("custom_linux_os_config.enable_swap_config")
     return render_flag(enabled and config.number("custom_linux_os_config.swap_file_size") > 0)
 
 
-def needs_huge_page_setting(machine: Machine) -> str:
+def huge_page_setting(machine: Machine) -> str:
     """SHOULD_CONFIG_TRANSPARENT_HUGE_PAGE."""
     config = machine.config
     support = config.text("custom_linux_os_config.transparent_hugepage_support")

@@ -18,7 +18,7 @@ HTTPS = "http_proxy_config.https_proxy"
 EXCEPTIONS = "http_proxy_config.no_proxy_entries"
 
 
-def has_proxy(machine: Machine) -> str:
+def proxy_wanted(machine: Machine) -> str:
     """SHOULD_CONFIGURE_HTTP_PROXY. Exceptions alone need no proxy."""
     return render_flag(machine.config.text(HTTP) or machine.config.text(HTTPS))
 

@@ -102,22 +102,22 @@ def choice(path: str, words: dict[int, str]) -> Source:
     return lambda machine: words.get(machine.config.number(path), "")
 
 
-def is_choice(path: str, wanted: int) -> Source:
+def chosen(path: str, wanted: int) -> Source:
     """Whether an enum field has this number."""
     return lambda machine: render_flag(machine.config.number(path) == wanted)
 
 
-def is_set(path: str) -> Source:
+def filled(path: str) -> Source:
     """Whether a text, list or map holds anything."""
     return lambda machine: render_flag(machine.config.find(path))
 
 
-def are_all_set(*paths: str) -> Source:
+def all_filled(*paths: str) -> Source:
     """Whether none of these texts is empty."""
     return lambda machine: render_flag(all(machine.config.text(path) for path in paths))
 
 
-def is_present(path: str) -> Source:
+def present(path: str) -> Source:
     """Whether the document has this message, be it empty."""
     return lambda machine: render_flag(machine.config.has(path))
 

@@ -61,8 +61,10 @@ def test_a_custom_cloud_is_known_by_its_name_in_any_case(variables: Variables) -
     assert environment["REPO_DEPOT_ENDPOINT"] == "https://depot.test"
 
 
-def test_another_cloud_name_changes_nothing(variables: Variables) -> None:
-    custom = {"custom_cloud_env_name": "AzureChinaCloud", "repo_depot_endpoint": "x"}
+# The last name has a ligature for its s and t.
+@pytest.mark.parametrize("name", ["AzureChinaCloud", "akscustom ", "akscu\ufb06om"])
+def test_another_cloud_name_changes_nothing(variables: Variables, name: str) -> None:
+    custom = {"custom_cloud_env_name": name, "repo_depot_endpoint": "x"}
 
     environment = variables({"custom_cloud_config": custom})
 
