@@ -225,18 +225,17 @@ def boot(root: Path, files: dict[str, Path], result: Path) -> None:
         ]
         environment = {**os.environ, "SYSTEMD_NSPAWN_UNIFIED_HIERARCHY": "1"}
         console = result / "console.log"
-        with console.open("wb") as output:
-            # On the deadline nspawn is killed here, and what it started by _empty.
-            with suppress(subprocess.TimeoutExpired):
-                subprocess.run(
-                    command,
-                    env=environment,
-                    stdin=subprocess.DEVNULL,
-                    stdout=output,
-                    stderr=subprocess.STDOUT,
-                    timeout=BOOT_DEADLINE_S,
-                    check=False,
-                )
+        # On the deadline nspawn is killed here, and what it started by _empty.
+        with console.open("wb") as output, suppress(subprocess.TimeoutExpired):
+            subprocess.run(
+                command,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                timeout=BOOT_DEADLINE_S,
+                check=False,
+            )
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,7 @@
 """A value of the config stays a value: it is quoted, or refused with the path of its field."""
 
+import gzip
+import json
 import subprocess
 from pathlib import Path
 from shutil import which
@@ -10,8 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlead.agent.host import RealHost
+from fairlead.agent.steps.run import run_steps
+from fairlead.agent.steps.step import STOP_BOOT, Step
 from fairlead.agent.steps.systemd import command_word, environment_line
+from fairlead.agent.steps.table import NODE_STEPS
+from fairlead.contract.node_parse import parse_node_config
 from fairlead.errors import InputError
+from fairlead.sim.host import SimHost
+from shared_cases import shared_case
 from unit.agent.steps.machine import CERTIFICATE, make_config, run_all
 
 OS = "custom_linux_os_config"
@@ -136,6 +144,28 @@ def test_percent_dollar_quotes_and_backslashes_stay_what_they_are(tmp_path: Path
     assert environment.splitlines()[0] == r'HTTP_PROXY="http://u:%n\$HOME\"\`\\@proxy"'
     drop_in = tmp_path / "etc/systemd/system/kubelet.service.d/20-fairlead-command.conf"
     assert r'''  "--v=%%n $$HOME $$(id) it's \"q\" `x` \\"''' in drop_in.read_text().splitlines()
+
+
+def test_every_step_ends_any_config_of_aks_done_or_with_the_path_of_a_field() -> None:
+    with gzip.open(shared_case("aks-env.jsonl.gz"), "rt") as file:
+        inputs = [json.loads(line)["input"] for line in file]
+    ends: set[str] = set()
+    for text in inputs:
+        try:
+            config = parse_node_config(text.encode()).config
+        except InputError:
+            continue
+        for step in NODE_STEPS:
+            result = run_steps((Step(step.name, step.apply, STOP_BOOT),), SimHost(), config, ignore)
+
+            assert result.error is None or isinstance(result.error, InputError)
+            assert result.error is None or result.error.field != ""
+            ends.add(result.runs[0].word)
+    assert ends == {"done", "stopped"}
+
+
+def ignore(*_: object) -> None:
+    """The steps tell as they go; these tests look at the end only."""
 
 
 PRINTABLE = st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs")))

@@ -277,7 +277,11 @@ def test_the_node_object_is_seen_with_the_certificate_of_the_kubelet() -> None:
 
 def test_a_node_that_is_not_registered_in_time_does_not_stop_the_boot() -> None:
     machine = Machine.fresh()
-    machine.statuses = {"https://api.example.test:443/readyz": 200}
+    machine.put("/var/lib/kubelet/pki/kubelet-client-current.pem", b"pair", 0o600)
+    machine.statuses = {
+        "https://api.example.test:443/readyz": 200,
+        "https://api.example.test:443/api/v1/nodes/node-1": 404,
+    }
 
     result = run_all(machine, make_config())
 

@@ -1,0 +1,133 @@
+"""The code still has the shape that ARCHITECTURE promises: names, sizes, doors, imports."""
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from shared_cases import REPOSITORY
+
+SOURCE = REPOSITORY / "src" / "fairlead"
+MODULES = sorted(SOURCE.rglob("*.py"))
+
+# What ships to nodes.
+SHIPPED = [
+    path
+    for path in MODULES
+    if path.relative_to(SOURCE).parts[0] in ("agent", "contract", "trust", "errors.py")
+]
+
+LONGEST_FILE = 400
+FORBIDDEN_FILES = {"utils", "helpers", "common", "misc", "base", "core", "types", "constants"}
+FORBIDDEN_CLASSES = re.compile(r"(Manager|Helper|Util|Processor|Engine|Service)$")
+FORBIDDEN_WORDS = re.compile(r"(^|_)(new|old|legacy|enhanced|improved|better|v2)(_|$)")
+
+# `except Exception` is allowed where a unit of work ends, and nowhere else.
+DOORS = {
+    "agent/boot.py": 1,  # a boot stage
+    "agent/main.py": 2,  # a command; check-hotfix, which exits 0 whatever happens
+    "cli/main.py": 1,  # a command
+}
+
+# Modules that cost milliseconds at start-up; a boot without network must load none of them.
+DEAR = {
+    "argparse", "asyncio", "base64", "collections", "contextlib", "dataclasses", "enum", "functools",
+    "http.client", "importlib.metadata", "inspect", "json", "logging", "pathlib", "re", "shutil",
+    "socket", "ssl", "subprocess", "tempfile", "typing", "urllib.request",
+}  # fmt: skip
+
+
+def name_of(path: Path) -> str:
+    return str(path.relative_to(SOURCE))
+
+
+def imported_modules(path: Path) -> set[str]:
+    tree = ast.parse(path.read_text())
+    names = {a.name for node in ast.walk(tree) if isinstance(node, ast.Import) for a in node.names}
+    names |= {
+        node.module or ""
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.level == 0
+    }
+    return {name.split(".")[0] for name in names}
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=name_of)
+def test_what_ships_to_machines_imports_only_the_standard_library(path: Path) -> None:
+    assert imported_modules(path) - set(sys.stdlib_module_names) - {"fairlead"} == set()
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=name_of)
+def test_what_ships_to_machines_parses_as_python_3_10(path: Path) -> None:
+    ast.parse(path.read_text(), feature_version=(3, 10))
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_a_file_is_small_enough_to_hold_in_your_head(path: Path) -> None:
+    assert len(path.read_text().splitlines()) <= LONGEST_FILE
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_files_classes_and_functions_are_named_for_what_they_know(path: Path) -> None:
+    tree = ast.parse(path.read_text())
+
+    assert path.stem not in FORBIDDEN_FILES
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef):
+            assert not FORBIDDEN_CLASSES.search(node.name), node.name
+        if isinstance(node, ast.FunctionDef):
+            assert not FORBIDDEN_WORDS.search(node.name) or node.name.startswith("_new"), node.name
+
+
+def test_broad_handlers_are_at_the_doors_only() -> None:
+    found = {}
+    for path in MODULES:
+        handlers = [
+            node
+            for node in ast.walk(ast.parse(path.read_text()))
+            if isinstance(node, ast.ExceptHandler)
+            and (node.type is None or ast.unparse(node.type) == "Exception")
+        ]
+        if handlers:
+            found[name_of(path)] = len(handlers)
+
+    assert {name: count for name, count in found.items() if count > DOORS.get(name, 0)} == {}
+
+
+def test_a_todo_has_an_owner_and_an_end() -> None:
+    for path in MODULES:
+        for line in path.read_text().splitlines():
+            assert "TODO" not in line or re.search(r"TODO\(#\d+\): ", line), f"{path}: {line}"
+
+
+@pytest.mark.parametrize("command", ["boot", "provision-wait", "version", "download-hotfix"])
+def test_a_command_loads_no_dear_module(tmp_path: Path, command: str) -> None:
+    containers = tmp_path / "opt/azure/containers"
+    containers.mkdir(parents=True)
+    (containers / "provision_start.sh").write_text("exit 0\n")
+    (containers / "aks-node-controller-config.json").write_text('{"version": "v1"}')
+    (containers / "aks-node-controller-hotfix.json").write_text("{}")
+    if command == "provision-wait":
+        (containers / "provision.complete").touch()
+    start = f"import sys; sys.path.insert(0, {str(REPOSITORY / 'src')!r}); sys.argv[1:] = "
+    start += f"[{command!r}, '--root={tmp_path}']; from fairlead.agent.main import main; main()"
+
+    ran = subprocess.run(
+        [sys.executable, "-I", "-S", "-X", "importtime", "-c", start],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    loaded = set(re.findall(r"import time:.*\| +(\S+)", ran.stderr))
+    assert loaded & DEAR == set()
+    assert len(loaded) <= 100
+
+
+def test_the_agent_floor_is_declared_for_every_shipped_package() -> None:
+    settings = (REPOSITORY / "pyproject.toml").read_text()
+
+    for package in ("agent", "contract", "trust"):
+        assert f'"src/fairlead/{package}/**" = "py310"' in settings
