@@ -41,7 +41,7 @@ class KilledHost(RealHost):
 
 
 if __name__ == "__main__":
-    agent_main.RealHost = KilledHost  # type: ignore[misc, attr-defined]
+    agent_main.RealHost = KilledHost  # type: ignore[attr-defined]
     code = agent_main.run_command(sys.argv[2:])
     sys.stdout.write(f"operations={-KilledHost.remaining}\n")
     sys.exit(code)

@@ -8,16 +8,11 @@ repeat them.
 
 from __future__ import annotations
 
-from fairlead.contract.json_text import encode_json
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 MASK = "[secret]"
-
-# A value this short ("true", "1.30") would turn up inside ordinary words.
-SHORTEST_SECRET = 6
 
 
 class Redactor:
@@ -28,17 +23,10 @@ class Redactor:
     def __init__(self) -> None:
         self._secrets: list[str] = []
 
-    def learn(self, values: list[str]) -> None:
-        """Mask these values from now on, and every long line of those that have several lines."""
-        known = set(self._secrets)
-        for value in values:
-            for line in (value.strip(), *map(str.strip, value.splitlines())):
-                # Most texts are cleaned after they became JSON, where quotes are escaped.
-                known.update((line, encode_json(line)[1:-1]))
+    def learn(self, spellings: list[str]) -> None:
+        """Mask these from now on; contract/node_secrets.py knows how a secret can be spelt."""
         # Longest first: a secret that contains another must go whole.
-        self._secrets = sorted(
-            (value for value in known if len(value) >= SHORTEST_SECRET), key=len, reverse=True
-        )
+        self._secrets = sorted({*self._secrets, *spellings}, key=len, reverse=True)
 
     def clean(self, text: str) -> str:
         """Return the text with every known secret masked."""

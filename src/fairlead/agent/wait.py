@@ -47,8 +47,9 @@ def wait_for_sentinel(
     end_s = None if timeout_s is None else time.monotonic() + timeout_s
     host.make_directory(directory_of(path))
     if open_watch is None:
-        from fairlead.agent.inotify import open_watch
+        from fairlead.agent import inotify
 
+        open_watch = inotify.open_watch
     watch = open_watch(host.real_path(directory_of(path)))
     try:
         while host.file_mode(path) is None:

@@ -15,7 +15,7 @@ from fairlead.contract.node_config import NodeConfig
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 # Fields whose whole value is secret. Of every other text, what a URL carries as its password
 # or signature is: proxies, download addresses and commands may all hold one.
@@ -38,7 +38,12 @@ def secrets_of(config: NodeConfig) -> list[str]:
     for text in _texts_in(config.fields):
         if "://" in text:
             found.update(_url_secrets_of(text))
-    spellings = {spelling for secret in found for spelling in _spellings_of(secret)}
+    return spellings_of(found)
+
+
+def spellings_of(secrets: Iterable[str]) -> list[str]:
+    """Return every way these secrets may show up in a text, longest first."""
+    spellings = {spelling for secret in secrets for spelling in _spellings_of(secret)}
     usable = (spelling for spelling in spellings if len(spelling) >= MIN_LENGTH)
     return sorted(usable, key=lambda spelling: (-len(spelling), spelling))
 
@@ -88,7 +93,7 @@ def _spellings_of(secret: str) -> Iterator[str]:
         yield text
         yield encode_json(text)[1:-1]
         yield encode_json(text, ascii_only=False)[1:-1]
-        yield from _base64_cores_of(text.encode())
+        yield from _base64_cores_of(text.encode("utf-8", "surrogateescape"))
         # Logs break text at newlines. The first and last line of a key are no secret.
         if "\n" in text:
             yield from (line for line in text.splitlines() if not line.startswith("-----"))
@@ -97,7 +102,7 @@ def _spellings_of(secret: str) -> Iterator[str]:
 def _decoded(secret: str) -> str:
     """Return the text behind a secret that is itself base64, or the secret."""
     try:
-        decoded = binascii.a2b_base64(secret.encode()).decode()
+        decoded = binascii.a2b_base64(secret.encode("utf-8", "surrogateescape")).decode()
     except ValueError:  # not base64, or not text
         return secret
     return decoded if decoded.isprintable() or decoded.startswith("-----") else secret

@@ -18,6 +18,7 @@ from fairlead.agent.stages.other_agent import (
 from fairlead.agent.stages.stage import done
 from fairlead.agent.status import Outcome
 from fairlead.contract.nbc_command import environment_of_nbc_command
+from fairlead.contract.node_secrets import spellings_of
 from fairlead.errors import InputError, UnavailableError
 
 TYPE_CHECKING = False
@@ -146,7 +147,7 @@ def _run_nbc_command(boot: Boot) -> Outcome:
     command = nbc_command_line(boot)
     text = boot.run.host.read_file(boot.inputs.nbc_command).decode("utf-8", "surrogateescape")
     variables = environment_of_nbc_command(text)
-    boot.run.redactor.learn([variables.get(name, "") for name in SECRET_VARIABLES])
+    boot.run.redactor.learn(spellings_of(variables.get(name, "") for name in SECRET_VARIABLES))
     outcome = _run_child(boot, command, boot.run.host.environment)
     if boot.inputs.node_config:
         from fairlead.agent.stages.compare_environments import report_differences
