@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check fix test slow agent bench
+.PHONY: help setup check fix test slow demo agent bench
 
 help: ## print this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -35,6 +35,9 @@ fix: $(STAMP) ## let the tools repair what they can
 
 test: $(STAMP) ## the default tests (no root, under 3 minutes); ARGS="-k name" narrows
 	$(BIN)/python -m pytest -n 2 -m "not slow and not root" $(ARGS)
+
+demo: ## boot a node in a directory, from a real config, and draw the boot (no root)
+	@PYTHON=$(PYTHON) deploy/node/demo.sh
 
 agent: ## build what ships to nodes: build/agent (a tree) and a .deb; reproducible
 	$(PYTHON) deploy/node/build_agent.py build $(ARGS)

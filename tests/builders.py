@@ -34,7 +34,9 @@ BUILT_IN_CONFIG = {
     "version": "v1",
     "api_server_config": {"api_server_name": "api.example.test"},
     "bootstrapping_config": {"tls_bootstrapping_token": "abcdef.0123456789abcdef"},
-    "kubernetes_ca_cert": "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCkFBQUEKLS0tLS1FTkQgQ0VSVElGSUNBVEUtLS0tLQo=",
+    "kubernetes_ca_cert": (
+        "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCkFBQUEKLS0tLS1FTkQgQ0VSVElGSUNBVEUtLS0tLQo="
+    ),
 }
 
 VALID_CONFIG = {"version": "v1", "kubernetes_version": "1.34.0"}

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from shared_cases import REPOSITORY
 
 SOURCE = REPOSITORY / "src" / "fairlead"
@@ -33,9 +34,9 @@ DOORS = {
 
 # Modules that cost milliseconds at start-up; a boot without network must load none of them.
 DEAR = {
-    "argparse", "asyncio", "base64", "collections", "contextlib", "dataclasses", "enum", "functools",
-    "http.client", "importlib.metadata", "inspect", "json", "logging", "pathlib", "re", "shutil",
-    "socket", "ssl", "subprocess", "tempfile", "typing", "urllib.request",
+    "argparse", "asyncio", "base64", "collections", "contextlib", "dataclasses", "enum",
+    "functools", "http.client", "importlib.metadata", "inspect", "json", "logging",
+    "pathlib", "re", "shutil", "socket", "ssl", "subprocess", "tempfile", "typing", "urllib.request",
 }  # fmt: skip
 
 

@@ -11,14 +11,15 @@ import time
 from pathlib import Path
 
 import pytest
-from agent_process import (
+
+from builders import BUILT_IN_CONFIG, VALID_CONFIG
+from process.agent_process import (
     agent_command,
     agent_environment,
     make_aks_node,
     make_plain_node,
     run_agent,
 )
-from builders import BUILT_IN_CONFIG, VALID_CONFIG
 
 AKS = "opt/azure/containers"
 STATUS = "var/log/azure/aks/provision.json"
@@ -48,7 +49,7 @@ def test_help_names_every_command_and_its_example_works(tmp_path: Path) -> None:
     example = found.stdout.strip().splitlines()[-1].split()[1:]
     tried = run_agent(
         *[
-            str(tmp_path / word) if word.endswith("json") and "-" != word[0] else word
+            str(tmp_path / word) if word.endswith("json") and word[0] != "-" else word
             for word in example
         ]
     )
@@ -218,7 +219,8 @@ def test_boot_honours_the_environment_names_of_the_aks_launcher(tmp_path: Path) 
 
     found = run_agent(
         "boot", "--layout", "aks",
-        *(f"--{name}={tmp_path}/{name}" for name in ("status", "sentinel", "log", "record", "events")),
+        *(f"--{name}={tmp_path}/{name}" for name in ("status", "sentinel", "log")),
+        *(f"--{name}={tmp_path}/{name}" for name in ("record", "events")),
         BIN_PATH=str(program), CONFIG_PATH=f"{tmp_path}/config.json", NBC_CMD_PATH="/none",
         HOTFIX_JSON=f"{tmp_path}/pointer.json", FEATURES_PATH=f"{tmp_path}/features",
     )  # fmt: skip
@@ -347,7 +349,7 @@ def test_provision_wait_works_where_inotify_does_not(tmp_path: Path) -> None:
 
     assert open_watch(str(tmp_path / "missing")) is None
     host, layout = RealHost(str(tmp_path)), Layout("aks", {})
-    timer = threading.Timer(0.2, lambda: (tmp_path / AKS / "provision.complete").touch())
+    timer = threading.Timer(0.2, (tmp_path / AKS / "provision.complete").touch)
     timer.start()
 
     wait_for_sentinel(host, layout, 5.0, open_watch=lambda _directory: None)

@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from builders import BUILT_IN_CONFIG
 
+from builders import BUILT_IN_CONFIG
 from fairlead.agent.record import parse_record
 
 DRIVER = Path(__file__).parent / "killed_agent.py"

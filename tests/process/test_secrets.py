@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from agent_process import make_aks_node, make_plain_node, run_agent
+
 from builders import BUILT_IN_CONFIG
+from process.agent_process import make_aks_node, make_plain_node, run_agent
 
 # One value per place where the contract carries a secret; each must be greppable.
 SECRETS = {
@@ -67,7 +68,8 @@ def test_a_script_that_prints_every_secret_leaks_none(tmp_path: Path, with_nbc: 
         nbc = root / "opt/azure/containers/aks-node-controller-nbc-cmd.sh"
         token = SECRETS["bootstrap token"]
         nbc.write_text(
-            f'echo TLS_BOOTSTRAP_TOKEN="{token}" {token}; TLS_BOOTSTRAP_TOKEN="{token}" true\nexit 3\n'
+            f'echo TLS_BOOTSTRAP_TOKEN="{token}" {token}\n'
+            f'TLS_BOOTSTRAP_TOKEN="{token}" true\nexit 3\n'
         )
 
     found = run_agent(

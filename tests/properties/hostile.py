@@ -15,8 +15,9 @@ ODD_VALUES: tuple[Any, ...] = (
 )  # fmt: skip
 ODD_TEXTS = (
     b"", b"\0", b"null", b"[]", b"{}", b'"', b"{", b"}", b"\xff\xfe", b"\xef\xbb\xbf", b"[" * 5000,
-    b'{"a":' * 3000, b"1" * 5000, b"NaN", b"-", b'"\\ud800"', b"\r\n", b"=", b"KEY=VALUE", b"export ",
-    b'"version":"v1",', b'"mustUnderstand":["nothing.like.this"],', b" " * 4096, b"A=" * 999,
+    b'{"a":' * 3000, b"1" * 5000, b"NaN", b"-", b'"\\ud800"', b"\r\n", b"=", b"KEY=VALUE",
+    b"export ", b'"version":"v1",', b'"mustUnderstand":["nothing.like.this"],', b" " * 4096,
+    b"A=" * 999,
 )  # fmt: skip
 
 

@@ -11,6 +11,7 @@ import random
 import time
 
 import pytest
+
 from builders import (
     BUILT_IN_CONFIG,
     CONFIG_PATH,
@@ -23,12 +24,11 @@ from builders import (
     make_disk,
     make_sim_host,
 )
-from hostile import case_lines, hurt, originals
-
 from fairlead.agent.boot import BOOT_STAGES, run_boot
 from fairlead.agent.record import parse_record
 from fairlead.agent.wait import judge_status, wait_for_sentinel
 from fairlead.errors import InputError
+from properties.hostile import case_lines, hurt, originals
 
 SEED = int(os.environ.get("HOSTILE_SEED", "20261116"))
 LONGEST_BOOT_S = 5.0

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+
 from builders import (
     AKS,
     CONFIG_PATH,
@@ -18,7 +19,6 @@ from builders import (
     make_run,
     make_sim_host,
 )
-
 from fairlead import __version__
 from fairlead.agent.boot import BOOT_STAGES, find_inputs, run_boot
 from fairlead.agent.process import Finished

@@ -3,7 +3,6 @@
 import json
 
 from builders import EVENTS_PATH, make_disk, make_run
-
 from fairlead.agent.record import parse_record
 from fairlead.agent.redact import RedactedLines, Redactor
 from fairlead.contract.boot_report import (

@@ -1,0 +1,80 @@
+"""
+Debian roots that nodes boot from: made once by mmdebstrap, kept below build/roots.
+
+A root is never written to after it took its name: nodes lay an overlay over it. Its name holds a
+digest of everything that went into it, so a changed package list makes another root.
+"""
+
+import hashlib
+import os
+import shutil
+import subprocess
+from fcntl import LOCK_EX, flock
+from pathlib import Path
+
+from shared_cases import REPOSITORY
+
+ROOTS = REPOSITORY / "build" / "roots"
+
+SUITES = ("bookworm", "trixie")
+
+# What a cloud image has and a boot needs; the agent needs python3 only. isc-dhcp and networkd
+# configuration are left out on purpose: a node's network is what the case gives it.
+PACKAGES = (
+    "ca-certificates",
+    "cloud-init",
+    "curl",
+    "dbus",
+    "gpgv",
+    "iproute2",
+    "kmod",
+    "python3",
+    "systemd",
+    "systemd-sysv",
+)
+
+# Set by mmdebstrap options, and must not stay in the root: a node would accept expired indexes.
+CHECK_VALID_UNTIL = 'Acquire::Check-Valid-Until "false"'
+
+# Without these, cloud-init in a root this small ends degraded (no locale, no ssh-keygen), and
+# without the first one it asks the addresses of every cloud it knows.
+CLOUD_CONFIG = """\
+datasource_list: [NoCloud, None]
+locale: false
+ssh_genkeytypes: []
+ssh_deletekeys: false
+users: []
+"""
+
+
+def base_root(suite: str) -> Path:
+    """Return the root of this suite; the first caller makes it in about 30 s, others wait."""
+    recipe = "\n".join((suite, *PACKAGES, CLOUD_CONFIG, CHECK_VALID_UNTIL))
+    digest = hashlib.sha256(recipe.encode()).hexdigest()[:12]
+    root = ROOTS / f"{suite}-{digest}"
+    ROOTS.mkdir(parents=True, exist_ok=True)
+    with (ROOTS / f"{suite}.lock").open("w") as lock:
+        flock(lock, LOCK_EX)
+        if not root.exists():
+            _make_root(suite, root)
+    return root
+
+
+def _make_root(suite: str, root: Path) -> None:
+    half = root.with_name(f"{root.name}.half-{os.getpid()}")
+    command = [
+        *("mmdebstrap", "--quiet", "--variant=minbase", f"--include={','.join(PACKAGES)}"),
+        *(f"--aptopt={CHECK_VALID_UNTIL}", suite, str(half)),
+    ]
+    try:
+        subprocess.run(command, check=True, timeout=600)
+        (half / "etc/apt/apt.conf.d/99mmdebstrap").unlink(missing_ok=True)
+        (half / "etc/cloud/cloud.cfg.d/99-fairlead-test.cfg").write_text(CLOUD_CONFIG)
+        half.rename(root)
+    finally:
+        shutil.rmtree(half, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    for each in SUITES:
+        print(base_root(each))  # noqa: T201 - a developer's way to warm the cache
