@@ -35,8 +35,8 @@ DOORS = {
 # Modules that cost milliseconds at start-up; a boot without network must load none of them.
 DEAR = {
     "argparse", "asyncio", "base64", "collections", "contextlib", "dataclasses", "enum",
-    "functools", "http.client", "importlib.metadata", "inspect", "json", "logging",
-    "pathlib", "re", "shutil", "socket", "ssl", "subprocess", "tempfile", "typing", "urllib.request",
+    "functools", "http.client", "importlib.metadata", "inspect", "json", "logging", "pathlib",
+    "re", "shutil", "socket", "ssl", "subprocess", "tempfile", "typing", "urllib.request",
 }  # fmt: skip
 
 

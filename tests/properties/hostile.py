@@ -69,7 +69,7 @@ def _hurt_structure(document: bytes, source: random.Random) -> bytes:
     """Replace one value somewhere in a JSON document by one that does not belong there."""
     try:
         value = json.loads(document)
-    except ValueError:
+    except (ValueError, RecursionError):
         return _hurt_bytes(document, source)
     holder: Any = {"": value}
     key: Any = ""
