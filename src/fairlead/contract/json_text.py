@@ -77,7 +77,7 @@ def parse_json(text: bytes, *, encoding_errors: str = "strict") -> Any:
         raise InputError(f"not UTF-8 at byte {error.start}") from error
     start = len(document) - len(document.lstrip(" \t\n\r"))
     try:
-        value, end = make_scanner(_ScannerContext())(document, start)  # type: ignore[arg-type]
+        value, end = _scan(document, start)
     except StopIteration as error:
         where = error.value if isinstance(error.value, int) else start
         found = document[where : where + 1]
@@ -90,6 +90,18 @@ def parse_json(text: bytes, *, encoding_errors: str = "strict") -> Any:
     if document[end:].strip(" \t\n\r"):
         raise TrailingTextError(value, end)
     return value
+
+
+def _scan(document: str, start: int) -> tuple[Any, int]:
+    scan = make_scanner(_ScannerContext())  # type: ignore[arg-type]
+    try:
+        return scan(document, start)
+    except SystemError:
+        # Of a broken string the scanner of Python 3.10 to 3.12 tells with an error class of
+        # json.decoder, and if nobody has imported that, with no error at all.
+        import json.decoder  # noqa: F401
+
+        return scan(document, start)
 
 
 def plain(value: Any) -> Any:
