@@ -55,9 +55,14 @@ def imported_modules(path: Path) -> set[str]:
     return {name.split(".")[0] for name in names}
 
 
+# The interpreter's own SHA-256, whose name moved in Python 3.12: each is missing from the other's
+# list of standard modules.
+MOVED = {"_sha2", "_sha256"}
+
+
 @pytest.mark.parametrize("path", SHIPPED, ids=name_of)
 def test_what_ships_to_machines_imports_only_the_standard_library(path: Path) -> None:
-    assert imported_modules(path) - set(sys.stdlib_module_names) - {"fairlead"} == set()
+    assert imported_modules(path) - set(sys.stdlib_module_names) - {"fairlead"} - MOVED == set()
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=name_of)

@@ -25,6 +25,7 @@ from shutil import which
 PREFIX = "fairlead-boot"
 SCRATCH = Path("/run") if os.access("/run", os.W_OK) else Path("/tmp")
 CGROUPS = Path("/sys/fs/cgroup")
+NAMESPACES = Path("/run/netns")
 NODE_TOOLS = ("systemd-nspawn", "nsenter", "setpriv", "ip", "mount", "umount")
 
 # A first boot takes 1 to 3 s on two idle cores, and ten times that beside other work.
@@ -91,15 +92,15 @@ class Node:
         return (self.directory / "console.log").read_text(errors="replace")
 
 
-def missing_tools() -> list[str]:
+def missing_tools(*more: str) -> list[str]:
     """Return what has to be installed, or become root, before a node can boot."""
-    missing = [tool for tool in NODE_TOOLS if which(tool) is None]
+    missing = [tool for tool in (*NODE_TOOLS, *more) if which(tool) is None]
     return missing if os.geteuid() == 0 else ["root", *missing]
 
 
 @contextmanager
 def make_node(*lower: Path) -> Iterator[Node]:
-    """Yield a node that lies over these roots, the first on top; afterwards nothing of it is left."""
+    """Yield a node that lies over these roots, the first on top; nothing of it is left after."""
     name = f"{PREFIX}-{os.getpid()}-{next(_numbers)}"
     node = Node(name, SCRATCH / name)
     node.directory.mkdir()
@@ -190,7 +191,8 @@ def _leader_of(node: Node, notices: socket.socket) -> int:
 
 def refuse_way_out(process: int) -> None:
     """Raise unless this process is in a network namespace of its own without a default route."""
-    if os.stat(f"/proc/{process}/ns/net").st_ino == os.stat("/proc/self/ns/net").st_ino:
+    theirs, ours = Path(f"/proc/{process}/ns/net"), Path("/proc/self/ns/net")
+    if theirs.stat().st_ino == ours.stat().st_ino:
         raise NotIsolatedError("the node shares this machine's network")
     for line in Path(f"/proc/{process}/net/route").read_text().splitlines()[1:]:
         fields = line.split()
@@ -254,11 +256,13 @@ def remove_node(name: str) -> None:
             subprocess.run(["umount", "--lazy", str(mounted)], check=True, capture_output=True)
     if directory.exists():
         directory.rmdir()
+    if (NAMESPACES / name).exists():
+        subprocess.run(["ip", "netns", "delete", name], check=True, capture_output=True)
 
 
 def sweep_leftovers() -> list[str]:
     """Remove the nodes whose makers are gone, or which this process forgot; return their names."""
-    places = [SCRATCH, *{group.parent for group in control_groups("")}, Path("/run/netns")]
+    places = [SCRATCH, *{group.parent for group in control_groups("")}, NAMESPACES]
     names = {
         entry.name
         for place in places
@@ -268,8 +272,6 @@ def sweep_leftovers() -> list[str]:
     }
     for name in sorted(names):
         remove_node(name)
-        if (Path("/run/netns") / name).exists():
-            subprocess.run(["ip", "netns", "delete", name], check=True, capture_output=True)
     return sorted(names)
 
 

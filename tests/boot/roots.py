@@ -9,7 +9,10 @@ import hashlib
 import os
 import shutil
 import subprocess
+import sys
+import time
 from fcntl import LOCK_EX, flock
+from functools import cache
 from pathlib import Path
 
 from shared_cases import REPOSITORY
@@ -36,6 +39,9 @@ PACKAGES = (
 # Set by mmdebstrap options, and must not stay in the root: a node would accept expired indexes.
 CHECK_VALID_UNTIL = 'Acquire::Check-Valid-Until "false"'
 
+# Another test run may be using a layer of other sources; after this long nobody does.
+LAYER_KEPT_S = 2 * 3600
+
 # Without these, cloud-init in a root this small ends degraded (no locale, no ssh-keygen), and
 # without the first one it asks the addresses of every cloud it knows.
 CLOUD_CONFIG = """\
@@ -47,6 +53,7 @@ users: []
 """
 
 
+@cache
 def base_root(suite: str) -> Path:
     """Return the root of this suite; the first caller makes it in about 30 s, others wait."""
     recipe = "\n".join((suite, *PACKAGES, CLOUD_CONFIG, CHECK_VALID_UNTIL))
@@ -73,6 +80,69 @@ def _make_root(suite: str, root: Path) -> None:
         half.rename(root)
     finally:
         shutil.rmtree(half, ignore_errors=True)
+
+
+@cache
+def agent_layer(suite: str) -> Path:
+    """
+    Return what installing the agent's .deb adds to a root: the directory to lay over it.
+
+    The package is built from the sources and installed by dpkg, as an image's builder would.
+    """
+    package = _build_package()
+    digest = hashlib.sha256(package.read_bytes()).hexdigest()[:12]
+    base = base_root(suite)
+    layer = ROOTS / f"{base.name}.agent-{digest}"
+    with (ROOTS / f"{suite}.lock").open("w") as lock:
+        flock(lock, LOCK_EX)
+        if not layer.exists():
+            _remove_old_layers(suite)
+            _make_agent_layer(base, package, layer)
+        os.utime(layer)
+    package.unlink()
+    return layer
+
+
+def _remove_old_layers(suite: str) -> None:
+    for old in ROOTS.glob(f"{suite}-*.agent-*"):
+        if time.time() - old.stat().st_mtime > LAYER_KEPT_S:
+            shutil.rmtree(old, ignore_errors=True)
+
+
+def _build_package() -> Path:
+    sys.path.insert(0, str(REPOSITORY / "deploy" / "node"))
+    from build_agent import build_deb, source_version
+
+    output = ROOTS / f"package-{os.getpid()}"
+    output.mkdir(parents=True, exist_ok=True)
+    package = ROOTS / f"fairlead-node-{os.getpid()}.deb"
+    try:
+        return Path(build_deb(output, source_version()).rename(package))
+    finally:
+        shutil.rmtree(output)
+
+
+def _make_agent_layer(base: Path, package: Path, layer: Path) -> None:
+    from boot.node import make_node
+
+    with make_node(base) as node:
+        shutil.copy(package, node.root / "tmp/fairlead-node.deb")
+        # No network, and no processes that outlive the installation.
+        install = "chroot . dpkg --install /tmp/fairlead-node.deb"
+        subprocess.run(
+            ["unshare", "--net", "--mount", "--pid", "--fork", "sh", "-ec", install],
+            cwd=node.root,
+            check=True,
+            capture_output=True,
+        )
+        (node.root / "tmp/fairlead-node.deb").unlink()
+        half = layer.with_name(f"{layer.name}.half-{os.getpid()}")
+        try:
+            # Whiteouts and opaque marks of the overlay are device files and attributes.
+            subprocess.run(["cp", "--archive", node.upper, half], check=True)
+            half.rename(layer)
+        finally:
+            shutil.rmtree(half, ignore_errors=True)
 
 
 if __name__ == "__main__":

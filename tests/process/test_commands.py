@@ -102,6 +102,20 @@ def test_dry_run_prints_the_command_and_changes_nothing(tmp_path: Path) -> None:
     assert sorted(tmp_path.rglob("*")) == before
 
 
+def test_dry_run_of_an_nbc_command_shows_its_variables(tmp_path: Path) -> None:
+    command = tmp_path / "nbc.sh"
+    command.write_text('API_SERVER_NAME="api.example" _I=9 bash x')
+
+    found = run_agent("provision", "--nbc-cmd", str(command), "--dry-run", "--json")
+
+    assert json.loads(found.stdout) == {
+        "args": ["/bin/bash", "--", str(command)],
+        "env": {"API_SERVER_NAME": "api.example", "_I": "9"},
+        "receipt": {},
+        "runs": "nbc-command",
+    }
+
+
 def test_dry_run_says_that_the_boot_would_stop(tmp_path: Path) -> None:
     root = make_aks_node(tmp_path, {"version": "v9"})
 
@@ -220,7 +234,7 @@ def test_boot_honours_the_environment_names_of_the_aks_launcher(tmp_path: Path) 
     found = run_agent(
         "boot", "--layout", "aks",
         *(f"--{name}={tmp_path}/{name}" for name in ("status", "sentinel", "log")),
-        *(f"--{name}={tmp_path}/{name}" for name in ("record", "events")),
+        *(f"--{name}={tmp_path}/{name}" for name in ("record", "events", "state")),
         BIN_PATH=str(program), CONFIG_PATH=f"{tmp_path}/config.json", NBC_CMD_PATH="/none",
         HOTFIX_JSON=f"{tmp_path}/pointer.json", FEATURES_PATH=f"{tmp_path}/features",
     )  # fmt: skip
@@ -366,6 +380,8 @@ def test_the_report_is_a_waterfall_for_people_and_data_for_scripts(tmp_path: Pat
 
     assert re.search(r"provision +\d+\.\d ms │ *█+.*│ done", drawn)
     assert [stage[0] for stage in told["stages"]] == [
+        "find-document",
+        "fetch-config",
         "read-features",
         "check-hotfix",
         "download-hotfix",

@@ -24,7 +24,8 @@ COMMANDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "provision-wait": (("timeout",), ()),
     "check-hotfix": ((), ()),
     "download-hotfix": (("current-version",), ("dry-run", "json")),
-    "boot": (("containerd-version",), ()),
+    "boot": (("containerd-version",), ("again",)),
+    "find-document": ((), ()),
     "report": ((), ("json", "all")),
     "self-test": ((), ()),
     "version": ((), ()),
@@ -35,7 +36,9 @@ fairlead-node: turns this machine into a Kubernetes node, and says what happened
 
 usage: fairlead-node COMMAND [FLAGS]
 
-  boot              the whole flow: features, hotfix, provision
+  boot              the whole flow: features, hotfix, provision; once per document and boot,
+                    --again runs it again
+  find-document     put in place what a credential, seed or drive brings; exit 1 if nothing
   provision         provision from --provision-config FILE or --nbc-cmd FILE
                     --dry-run [--json] shows what would run and changes nothing
   provision-wait    wait for the verdict, print provision.json  [--timeout SECONDS]

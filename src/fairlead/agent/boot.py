@@ -6,11 +6,13 @@ The order and each stage's word are the launcher's rules (spec/node.md section 6
 
 from __future__ import annotations
 
+from fairlead.agent.early.find_document import report_document
 from fairlead.agent.host import is_regular_file
 from fairlead.agent.run import ERROR, INFORMATIONAL
 from fairlead.agent.stages.check_hotfix import check_hotfix
 from fairlead.agent.stages.choose_agent import choose_agent
 from fairlead.agent.stages.download_hotfix import download_hotfix
+from fairlead.agent.stages.fetch_config import fetch_config
 from fairlead.agent.stages.provision import provision
 from fairlead.agent.stages.read_features import read_features
 from fairlead.agent.stages.stage import BOOT_ANYWAY, STOP_BOOT, Boot, Inputs, Stage
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
     from fairlead.agent.run import Run
 
 BOOT_STAGES = (
+    Stage("find-document", report_document, BOOT_ANYWAY),
+    Stage("fetch-config", fetch_config, STOP_BOOT),
     Stage("read-features", read_features, BOOT_ANYWAY),
     Stage("check-hotfix", check_hotfix, BOOT_ANYWAY),
     Stage("download-hotfix", download_hotfix, BOOT_ANYWAY),
@@ -34,12 +38,18 @@ PROVISION_STAGES = (Stage("provision", provision, STOP_BOOT),)
 
 
 def find_inputs(run: Run) -> Inputs | None:
-    """Return which of the two documents are there, or None if neither is."""
+    """
+    Return which of the two documents are there, or None if nothing is.
+
+    With only a boot document both are '': the fetch-config stage brings the node config.
+    """
     found = [
         path if path and is_regular_file(run.host, path) else ""
         for path in (run.layout.node_config, run.layout.nbc_command)
     ]
-    return Inputs(*found) if any(found) else None
+    if any(found) or is_regular_file(run.host, run.layout.boot_document):
+        return Inputs(*found)
+    return None
 
 
 def run_boot(boot: Boot, stages: tuple[Stage, ...], version: str) -> int:

@@ -6,6 +6,7 @@ from fairlead.agent.aks.command import BOOTSTRAP_COMMAND
 from fairlead.agent.stages.provision import (
     has_bootstrap_scripts,
     nbc_command_line,
+    read_nbc_variables,
     read_usable_config,
     script_environment,
 )
@@ -40,9 +41,10 @@ def _answer(boot: Boot) -> dict[str, Any]:
     if not (boot.inputs.node_config or boot.inputs.nbc_command):
         raise InputError("--provision-config or --nbc-cmd is required")
     if boot.inputs.nbc_command:
+        command = nbc_command_line(boot)
         return {
-            "args": nbc_command_line(boot),
-            "env": {},
+            "args": command,
+            "env": read_nbc_variables(boot),
             "receipt": {},
             "runs": "nbc-command",
         }

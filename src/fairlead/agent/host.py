@@ -93,6 +93,16 @@ if TYPE_CHECKING:
             stranger. OSError if nobody who is trusted answers in time.
             """
 
+        def fetch(
+            self, endpoint: str, *, ca: str, token: str, deadline_s: float
+        ) -> tuple[int, bytes]:
+            """
+            Return status and body of a GET of an https:// address with this bearer token.
+
+            Only the certificate authority in the PEM text `ca` is trusted. OSError if nobody who
+            is trusted answers in time; InputError for what no second try can change.
+            """
+
         def say(self, text: bytes) -> None:
             """Write to stderr, where the journal listens. Never raises."""
 
@@ -215,6 +225,11 @@ class RealHost:
         ca = self.real_path(ca_file) if ca_file else ""
         certificate = self.real_path(certificate_file) if certificate_file else ""
         return probe.http_status(url, ca, certificate, deadline_s)
+
+    def fetch(self, endpoint: str, *, ca: str, token: str, deadline_s: float) -> tuple[int, bytes]:
+        from fairlead.agent import https_fetch
+
+        return https_fetch.fetch(endpoint, ca, token, deadline_s)
 
     def say(self, text: bytes) -> None:
         try:

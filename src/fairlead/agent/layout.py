@@ -7,6 +7,8 @@ environment names of the AKS launcher; everything moves below `--root` in host.p
 
 from __future__ import annotations
 
+from fairlead.contract.node_paths import DOCUMENT_PATHS
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fairlead.agent.host import Host
@@ -15,10 +17,7 @@ AKS_MARKER = "/opt/azure/containers"
 
 # what: (aks, fairlead); '' means that this layout has no such thing.
 PATHS = {
-    "node_config": (
-        "/opt/azure/containers/aks-node-controller-config.json",
-        "/etc/fairlead/node-config.json",
-    ),
+    **DOCUMENT_PATHS,  # node_config, features, boot_document, baked_agent
     "sentinel": (
         "/opt/azure/containers/provision.complete",
         "/var/lib/fairlead/provision.complete",
@@ -37,12 +36,12 @@ PATHS = {
         "/opt/azure/containers/aks-node-controller-hotfix.json",
         "/var/lib/fairlead/hotfix.json",
     ),
-    "features": ("/opt/azure/containers/enabled_features.sh", "/etc/fairlead/features.env"),
     "nbc_command": ("/opt/azure/containers/aks-node-controller-nbc-cmd.sh", ""),
-    "baked_agent": ("/opt/azure/containers/aks-node-controller", "/usr/lib/fairlead/fairlead-node"),
     "bootstrap_script": ("/opt/azure/containers/provision_start.sh", ""),
     "script_files_hotfix": ("/opt/azure/containers/nodecustomdata.yml", ""),
     "components": ("/opt/azure/components.json", ""),
+    # What must not outlive a boot.
+    "state": ("/run/fairlead", "/run/fairlead"),
 }
 
 # The staged agent is always the baked one's neighbour, so that an override moves both.
@@ -65,6 +64,7 @@ class Layout:
 
     name: str
     node_config: str
+    boot_document: str
     sentinel: str
     status: str
     log: str
@@ -77,6 +77,7 @@ class Layout:
     bootstrap_script: str
     script_files_hotfix: str
     components: str
+    state: str
 
     def __init__(self, name: str, overrides: dict[str, str]) -> None:
         self.name = name

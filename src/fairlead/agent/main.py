@@ -74,18 +74,34 @@ def start_run(arguments: Arguments) -> Run:
 
 
 def _boot(run: Run, arguments: Arguments) -> int:
-    from fairlead.agent.boot import BOOT_STAGES, find_inputs, run_boot
+    from fairlead.agent.boot import BOOT_STAGES, run_boot
+    from fairlead.agent.early.find_document import find_boot_inputs
+    from fairlead.agent.once import digest_of, find_verdict, keep_verdict, take_turn
 
     _refuse_rest(arguments)
-    inputs = find_inputs(run)
+    take_turn(run)
+    inputs = find_boot_inputs(run)
     if inputs is None:
-        run.log("INFO", "no node config and no NBC command: nothing to do")
+        run.log("INFO", "no node config, NBC command or boot document: nothing to do")
         return 0
+    digest = digest_of(run, inputs)
+    verdict = None if "again" in arguments.switches else find_verdict(run, digest)
+    if verdict is not None:
+        return verdict
     boot = _new_boot(run, inputs, arguments)
     program = run.host.environment.get("BIN_PATH", "")
     if program and os.path.realpath(program) != os.path.realpath(sys.argv[0]):
         boot.foreign_agent = program
-    return run_boot(boot, BOOT_STAGES, __version__)
+    exit_code = run_boot(boot, BOOT_STAGES, __version__)
+    keep_verdict(run, digest, exit_code)
+    return exit_code
+
+
+def _find_document(run: Run, arguments: Arguments) -> int:
+    from fairlead.agent.early.find_document import find_boot_inputs
+
+    _refuse_rest(arguments)
+    return 0 if find_boot_inputs(run) else 1
 
 
 def _provision(run: Run, arguments: Arguments) -> int:
@@ -181,6 +197,7 @@ def _self_test(run: Run, arguments: Arguments) -> int:
 
 COMMANDS = {
     "boot": _boot,
+    "find-document": _find_document,
     "provision": _provision,
     "provision-wait": _provision_wait,
     "check-hotfix": _check_hotfix,

@@ -12,6 +12,7 @@ import time
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import socket
+    import ssl
 
 # A local service accepts at once or is not there.
 LOCAL_DEADLINE_S = 1.0
@@ -55,15 +56,25 @@ def http_status(url: str, ca_file: str, certificate_file: str, deadline_s: float
 def _secured(
     connection: socket.socket, host: str, ca_file: str, certificate_file: str
 ) -> socket.socket:
+    context = trusting_context(ca_file=ca_file)
+    if certificate_file:
+        context.load_cert_chain(certificate_file)
+    return context.wrap_socket(connection, server_hostname=host)
+
+
+def trusting_context(*, ca_file: str = "", ca_text: str = "") -> ssl.SSLContext:
+    """
+    Return a context that trusts this certificate authority and no other, and verifies names.
+
+    Raises OSError if there is no certificate in the file or in the PEM text.
+    """
     import ssl
 
     # Not create_default_context: with a file it would still add strict rules that the CAs of
     # older clusters do not meet. This one verifies chain and name.
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.load_verify_locations(ca_file)
-    if certificate_file:
-        context.load_cert_chain(certificate_file)
-    return context.wrap_socket(connection, server_hostname=host)
+    context.load_verify_locations(cafile=ca_file or None, cadata=ca_text or None)
+    return context
 
 
 def _ask(connection: socket.socket, host: str, path: str, end: float) -> int:
@@ -76,7 +87,12 @@ def _ask(connection: socket.socket, host: str, path: str, end: float) -> int:
         answer += part
         if not part or len(answer) > LONGEST_STATUS_LINE:
             break
-    words = answer.partition(b"\n")[0].split()
+    return status_of(answer.partition(b"\n")[0], host)
+
+
+def status_of(line: bytes, host: str) -> int:
+    """Return the status of an HTTP status line. Raises OSError if it is none."""
+    words = line.split()
     if len(words) < 2 or not words[0].startswith(b"HTTP/") or not words[1].isdigit():  # noqa: PLR2004
         raise OSError(f"no HTTP status from {host}")
     return int(words[1])

@@ -34,6 +34,10 @@ if TYPE_CHECKING:
 # A node that boots a thousand times must not fill its disk: about 60 runs.
 LARGEST_FILE_BYTES = 256 * 1024
 
+BOOT_ID = "/proc/sys/kernel/random/boot_id"
+# 64 random bits: enough to tell the boots of one machine apart.
+BOOT_ID_LENGTH = 16
+
 # Longer causes are output, and belong into the log.
 LONGEST_CAUSE = 1000
 
@@ -60,6 +64,7 @@ class Recorder:
         self._make_room()
         line = {"run": run_id, "agent": agent, "layout": layout, "started": started}
         self._append(line, sync=True)
+        self.note("clock", self._clock())
 
     def begin_stage(self, name: str) -> float:
         """Note that a stage begins; return its start for end_stage."""
@@ -110,6 +115,14 @@ class Recorder:
         self.report.took_ms = self._elapsed_ms()
         return compact_fields(self.report)
 
+    def _clock(self) -> dict[str, Any]:
+        """Where this run begins on the clock of systemd's stamps, and of which boot it is."""
+        clock: dict[str, Any] = {"monotonic_us": self._mono_ns // 1000}
+        boot_id = find_boot_id(self._host)
+        if boot_id:
+            clock["boot"] = boot_id
+        return clock
+
     def _elapsed_ms(self) -> float:
         return milliseconds(self._host.monotonic_ns() - self._mono_ns)
 
@@ -131,6 +144,16 @@ class Recorder:
             self._torn = True
         else:
             self._torn = False
+
+
+def find_boot_id(host: Host) -> str:
+    """Return what tells this boot of the machine from every other; '' in a directory."""
+    if host.is_directory:
+        return ""
+    try:
+        return host.read_file(BOOT_ID).decode().replace("-", "").strip()[:BOOT_ID_LENGTH]
+    except (OSError, ValueError):
+        return ""
 
 
 def parse_record(text: bytes) -> list[BootReport]:

@@ -8,7 +8,6 @@ carries our run id is ever replaced or removed.
 from __future__ import annotations
 
 from fairlead.agent.clock_text import NS_PER_S, status_time
-from fairlead.agent.datapoints import read_datapoints
 from fairlead.agent.files import (
     find_file,
     publish_if_absent,
@@ -99,8 +98,15 @@ def _is_ours(text: bytes) -> bool:
 
 def _status_fields(run: Run, outcome: Outcome) -> dict[str, Any]:
     """The keys and their order are those of the AKS scripts; `fairlead` is ours."""
+    # A waiter imports this module too, and writes no status.
+    from fairlead.agent.datapoints import boot_fact_of, datapoints_of, read_boot_stamps
+
     clean = run.redactor.clean
-    points = read_datapoints(run.host)
+    stamps = read_boot_stamps(run.host)
+    points = datapoints_of(stamps)
+    boot = boot_fact_of(stamps)
+    if boot:
+        run.record.note("boot", boot)
     started = status_time(run.started_ns)
     seconds = (run.host.now_ns() - run.started_ns) // NS_PER_S
     return {

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from fairlead.agent.datapoints import boot_fact_of, read_boot_stamps
 from fairlead.agent.files import find_file
-from fairlead.agent.record import parse_record
+from fairlead.agent.record import find_boot_id, parse_record
 from fairlead.contract.boot_report import UNFINISHED, report_fields
 from fairlead.contract.json_text import encode_json
 from fairlead.errors import InputError
@@ -19,6 +20,9 @@ BAR_WIDTH = 40
 PARTS = " ▏▎▍▌▋▊▉█"
 LONGEST_CAUSE = 60
 
+# For `fairlead timeline`, which draws them; as text they would be a screen of numbers.
+TIMELINE_FACTS = ("boot", "clock")
+
 
 def describe_runs(host: Host, layout: Layout, *, as_json: bool, all_runs: bool) -> str:
     """Return the last run, or all of them. Raises InputError if there is no record."""
@@ -29,10 +33,28 @@ def describe_runs(host: Host, layout: Layout, *, as_json: bool, all_runs: bool) 
             f"no flight record at {layout.record}", hint="no boot of this agent has started here"
         )
     shown = runs if all_runs else runs[-1:]
+    _add_what_is_known_by_now(host, shown)
     if as_json:
         fields = [report_fields(run) for run in shown]
         return encode_json(fields if all_runs else fields[0], indent=2) + "\n"
     return "\n".join(render_waterfall(run) for run in shown)
+
+
+def _add_what_is_known_by_now(host: Host, runs: list[BootReport]) -> None:
+    """A run ends before its boot does: ask systemd again, for the runs of this boot."""
+    boot_id = find_boot_id(host)
+    of_this_boot = [run for run in runs if boot_id and _boot_id_of(run) == boot_id]
+    boot = boot_fact_of(read_boot_stamps(host)) if of_this_boot else {}
+    if boot:
+        for run in of_this_boot:
+            run.facts["boot"] = boot
+
+
+def _boot_id_of(run: BootReport) -> str:
+    match run.facts.get("clock"):
+        case {"boot": str(boot_id)}:
+            return boot_id
+    return ""
 
 
 def render_waterfall(run: BootReport) -> str:
@@ -51,8 +73,26 @@ def render_waterfall(run: BootReport) -> str:
         cause = f"  {stage.cause[:LONGEST_CAUSE]}" if stage.cause else ""
         lines.append(f"  {_label(stage):{width}} {took:>9} {bar} {stage.outcome}{cause}")
     for name, value in run.facts.items():
-        lines.append(f"  {name}: {encode_json(value)}")
+        if name not in TIMELINE_FACTS:
+            lines.append(f"  {name}: {encode_json(value)}")
+    around = _around(run)
+    if around:
+        lines.append(f"  {around}")
     return "\n".join(lines) + "\n"
+
+
+def _around(run: BootReport) -> str:
+    """Say where in the machine's boot this run was; '' if nobody knows."""
+    match run.facts:
+        case {"clock": {"monotonic_us": int(begun_us)}, "boot": {"pid1_us": int(pid1_us)} as boot}:
+            said = [f"began {_duration((begun_us - pid1_us) / 1000)} after PID 1"]
+        case _:
+            return ""
+    for unit in ("network-online.target", "cloud-init.target"):
+        match boot.get("units"):
+            case dict(units) if isinstance(units.get(unit), list) and units[unit]:
+                said.append(f"{unit} at {_duration(units[unit][0])}")
+    return "boot: " + ", ".join(said)
 
 
 def _label(stage: StageReport) -> str:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from fairlead.agent.process import OnOutput
 
 Program = Callable[["SimHost", list[str], dict[str, str]], Finished]
+# Takes the host and a bearer token; gives a status and a body, or raises OSError.
+Server = Callable[["SimHost", str], tuple[int, bytes]]
 
 # Linux: MAX_ARG_STRLEN, 32 pages.
 LONGEST_STRING = 128 * 1024
@@ -41,6 +43,8 @@ class SimHost:
         self.is_directory = True
         # Programs by the name they are started with. A name that is not here is not installed.
         self.programs: dict[str, Program] = {}
+        # Servers by address. An address that is not here refuses connections.
+        self.servers: dict[str, Server] = {}
         self.said = bytearray()
         self.console = bytearray()
         self.started: list[list[str]] = []
@@ -171,6 +175,13 @@ class SimHost:
         self, url: str, *, ca_file: str = "", certificate_file: str = "", deadline_s: float = 2.0
     ) -> int:
         raise ConnectionRefusedError(111, f"Connection refused: {url}")
+
+    def fetch(self, endpoint: str, *, ca: str, token: str, deadline_s: float) -> tuple[int, bytes]:
+        self._count()
+        server = self.servers.get(endpoint)
+        if server is None:
+            raise ConnectionRefusedError(111, f"Connection refused: {endpoint}")
+        return server(self, token)
 
     def say(self, text: bytes) -> None:
         self.said += text

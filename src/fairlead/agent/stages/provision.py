@@ -130,6 +130,12 @@ def nbc_command_line(boot: Boot) -> list[str]:
     return ["/bin/bash", "--", boot.run.host.real_path(path)]
 
 
+def read_nbc_variables(boot: Boot) -> dict[str, str]:
+    """Return the variables that the NBC command sets."""
+    text = boot.run.host.read_file(boot.inputs.nbc_command)
+    return environment_of_nbc_command(text.decode("utf-8", "surrogateescape"))
+
+
 def _provision_from_config(boot: Boot) -> Outcome:
     config = read_usable_config(boot)
     if not has_bootstrap_scripts(boot):
@@ -145,8 +151,7 @@ def _provision_from_config(boot: Boot) -> Outcome:
 
 def _run_nbc_command(boot: Boot) -> Outcome:
     command = nbc_command_line(boot)
-    text = boot.run.host.read_file(boot.inputs.nbc_command).decode("utf-8", "surrogateescape")
-    variables = environment_of_nbc_command(text)
+    variables = read_nbc_variables(boot)
     boot.run.redactor.learn(spellings_of(variables.get(name, "") for name in SECRET_VARIABLES))
     outcome = _run_child(boot, command, boot.run.host.environment)
     if boot.inputs.node_config:

@@ -1,0 +1,15 @@
+# Runs after .deb and .rpm are unpacked, in an image that is being built as on a machine.
+# Nothing is started: a machine that is already a node stays as it is.
+
+# Unchecked: the first boot neither compares time stamps nor writes a cache.
+python3 -m compileall -q --invalidation-mode unchecked-hash /usr/lib/fairlead/fairlead-node.d
+
+if command -v systemctl >/dev/null 2>&1; then
+    systemctl --quiet enable fairlead-node.service fairlead-node.path fairlead-node-check.service
+fi
+
+# Where the AKS extension command looks for the agent. What the image baked there stays.
+agent=/opt/azure/containers/aks-node-controller
+if [ -d "${agent%/*}" ] && [ ! -e "$agent" ]; then
+    ln -s /usr/lib/fairlead/fairlead-node "$agent"
+fi

@@ -1,0 +1,1 @@
+find /usr/lib/fairlead/fairlead-node.d -name __pycache__ -type d -exec rm -rf {} +

@@ -1,0 +1,1 @@
+"""Find what user data brings to this machine before cloud-init, and without running any of it."""

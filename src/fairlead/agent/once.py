@@ -1,0 +1,118 @@
+"""
+One run per boot document and boot, however many lines start the agent.
+
+systemd starts a unit once at a time, but a person, a script or a second unit may start the agent
+beside it. The verdict of a run that ended is kept below /run, which a reboot empties; a run that
+was killed leaves none, and is tried again. A directory that stands for a machine never reboots,
+so nothing is kept there.
+"""
+
+from __future__ import annotations
+
+import os
+
+from fairlead.agent.early.digest import sha256_of
+from fairlead.agent.files import find_file, write_atomically
+from fairlead.contract.json_text import encode_json, parse_json, plain
+from fairlead.errors import InputError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from fairlead.agent.run import Run
+    from fairlead.agent.stages.stage import Inputs
+
+# In the layout's state directory.
+LOCK = "boot.lock"
+VERDICT = "verdict.json"
+DOCUMENT = "document.json"
+
+# cloud-init's write_files writes in place: what started us may be the first byte of a config. A
+# file that has not grown for this long is whole, however it reads.
+SETTLE_S = 0.5
+SETTLE_STEP_S = 0.02
+
+
+def take_turn(run: Run) -> int | None:
+    """
+    Wait until no other agent runs on this machine; it waits for this one until the process ends.
+
+    Return the descriptor that holds the turn, or None where there is nothing to hold it by.
+    """
+    if run.host.is_directory:
+        return None
+    import fcntl
+
+    try:
+        run.host.make_directory(run.layout.state)
+        path = run.host.real_path(f"{run.layout.state}/{LOCK}")
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+    except OSError as error:
+        run.log("WARN", "no lock, so a second agent could run beside this one", error=str(error))
+        return None
+    return descriptor
+
+
+def digest_of(run: Run, inputs: Inputs) -> str:
+    """Return what tells this boot's document from another, the same before and after a fetch."""
+    fetched = find_file(run.host, run.layout.boot_document)
+    if fetched is not None:
+        return sha256_of(fetched)
+    texts = [find_file(run.host, path) for path in (inputs.node_config, inputs.nbc_command)]
+    return sha256_of(*(sha256_of(text or b"").encode() for text in texts))
+
+
+def find_verdict(run: Run, digest: str) -> int | None:
+    """Return the exit code of the run that ended with this document in this boot, or None."""
+    match read_state(run, VERDICT):
+        case {"digest": str(kept), "exit": int(exit_code), "run": run_id} if kept == digest:
+            run.log("INFO", "this document had its run", by=run_id, exit_code=exit_code)
+            return exit_code
+    return None
+
+
+def keep_verdict(run: Run, digest: str, exit_code: int) -> None:
+    """Afterwards a second run with this document, in this boot, ends as this one did."""
+    write_state(run, VERDICT, {"digest": digest, "exit": exit_code, "run": run.id})
+
+
+def wait_until_whole(run: Run, path: str) -> None:
+    """Return when the JSON file at this path is whole, or has stopped growing."""
+    length, still_s = -1, 0.0
+    while still_s < SETTLE_S and not run.host.is_directory:
+        text = find_file(run.host, path)
+        if text is None or _is_json(text):
+            return
+        still_s = still_s + SETTLE_STEP_S if len(text) == length else 0.0
+        length = len(text)
+        run.host.sleep(SETTLE_STEP_S)
+
+
+def read_state(run: Run, name: str) -> dict[str, Any]:
+    """Return what write_state left under this name in this boot; {} if nothing that can be read."""
+    try:
+        text = find_file(run.host, f"{run.layout.state}/{name}")
+        return plain(parse_json(text or b"{}"))  # type: ignore[no-any-return]
+    except (InputError, OSError):
+        return {}
+
+
+def write_state(run: Run, name: str, fields: dict[str, Any]) -> None:
+    """Keep these fields until the next boot. Trouble with the state directory fails nothing."""
+    if run.host.is_directory:
+        return
+    path = f"{run.layout.state}/{name}"
+    try:
+        write_atomically(run.host, path, encode_json(fields).encode(), 0o600)
+    except OSError as error:
+        run.log("WARN", "state not kept", path=path, error=str(error))
+
+
+def _is_json(text: bytes) -> bool:
+    try:
+        parse_json(text)
+    except InputError:
+        return False
+    return True

@@ -1,0 +1,1 @@
+"""The `fairlead` command: the one package that knows all others."""

@@ -1,0 +1,301 @@
+"""Fetching over real TLS: only the server that the given CA vouches for is believed."""
+
+import json
+import socket
+import ssl
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from shutil import which
+
+import pytest
+
+from fairlead.agent.https_fetch import fetch
+from fairlead.contract.boot_document import BootDocument, render_boot_document
+from fairlead.errors import InputError
+from process.agent_process import run_agent
+
+TOKEN = "dG9rZW4tb2YtdGhlLW1hY2hpbmU="  # noqa: S105 - of a server that lives for one test
+CONFIG = b'{"version": "v1"}'
+
+Handler = Callable[[ssl.SSLSocket, bytes], None]
+
+
+def answer(status: int, body: bytes = b"", *headers: str) -> Handler:
+    lines = [f"HTTP/1.1 {status} Any", f"Content-Length: {len(body)}", *headers, "", ""]
+
+    def send(connection: ssl.SSLSocket, _request: bytes) -> None:
+        connection.sendall("\r\n".join(lines).encode() + body)
+
+    return send
+
+
+def raw(content: bytes) -> Handler:
+    def send(connection: ssl.SSLSocket, _request: bytes) -> None:
+        connection.sendall(content)
+
+    return send
+
+
+class Server:
+    """Answers connections in order, the last answer for ever; keeps the requests."""
+
+    def __init__(self, pair: Path, handlers: list[Handler]) -> None:
+        self.requests: list[bytes] = []
+        self._handlers = handlers
+        self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self._context.load_cert_chain(pair)
+        self._socket = socket.create_server(("127.0.0.1", 0))
+        self.port = self._socket.getsockname()[1]
+        self._thread = threading.Thread(target=self._serve)
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                connection = self._socket.accept()[0]
+            except OSError:
+                return
+            with connection:
+                connection.settimeout(5)
+                self._answer(connection)
+
+    def _answer(self, connection: socket.socket) -> None:
+        try:
+            with self._context.wrap_socket(connection, server_side=True) as secured:
+                request = b""
+                while b"\r\n\r\n" not in request:
+                    request += secured.recv(4096)
+                self.requests.append(request)
+                handler = self._handlers.pop(0) if len(self._handlers) > 1 else self._handlers[0]
+                handler(secured, request)
+                secured.unwrap()
+        except OSError:
+            return  # the client hung up, which some of these tests are about
+
+    def __enter__(self) -> "Server":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._socket.shutdown(socket.SHUT_RDWR)
+        self._socket.close()
+        self._thread.join(10)
+
+    @property
+    def endpoint(self) -> str:
+        return f"https://127.0.0.1:{self.port}/v1/node"
+
+
+def openssl(*words: str | Path) -> None:
+    subprocess.run(["openssl", *map(str, words)], check=True, capture_output=True)
+
+
+def make_pair(directory: Path, name: str, subject: str) -> Path:
+    """A CA, and a certificate for the subject that it signed, with its key in one file."""
+    if which("openssl") is None:
+        pytest.skip("openssl is not installed")
+    key = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
+    ca, ca_key = directory / f"{name}-ca.pem", directory / f"{name}-ca.key"
+    leaf, leaf_key = directory / f"{name}.pem", directory / f"{name}.key"
+    openssl("req", "-x509", *key, "-days", "2", "-subj", f"/CN={name} CA", "-keyout", ca_key,
+            "-out", ca)  # fmt: skip
+    openssl("req", "-x509", *key, "-days", "2", "-subj", "/CN=server", "-keyout", leaf_key,
+            "-out", leaf, "-CA", ca, "-CAkey", ca_key, "-addext", f"subjectAltName={subject}",
+            "-addext", "basicConstraints=critical,CA:FALSE")  # fmt: skip
+    pair = directory / f"{name}-pair.pem"
+    pair.write_bytes(leaf.read_bytes() + leaf_key.read_bytes())
+    return pair
+
+
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("certificates")
+    make_pair(directory, "good", "IP:127.0.0.1")
+    make_pair(directory, "elsewhere", "DNS:other.example.test")
+    return directory
+
+
+@pytest.fixture
+def ca(certificates: Path) -> str:
+    return (certificates / "good-ca.pem").read_text()
+
+
+@contextmanager
+def serving(certificates: Path, *handlers: Handler, pair: str = "good") -> Iterator[Server]:
+    with Server(certificates / f"{pair}-pair.pem", list(handlers)) as server:
+        yield server
+
+
+def make_machine(root: Path, server: Server, ca: str, deadline_s: float = 20) -> Path:
+    """An AKS image with a boot document instead of a config."""
+    containers = root / "opt/azure/containers"
+    containers.mkdir(parents=True)
+    (containers / "provision_start.sh").write_text("exit 0\n")
+    document = BootDocument(server.endpoint, ca, TOKEN, deadline_s)
+    stub = containers / "fairlead-boot-document.json"
+    stub.write_bytes(render_boot_document(document))
+    stub.chmod(0o600)
+    return containers / "aks-node-controller-config.json"
+
+
+def status_below(root: Path) -> dict[str, str]:
+    status: dict[str, str] = json.loads((root / "var/log/azure/aks/provision.json").read_text())
+    return status
+
+
+def everything_below(root: Path) -> bytes:
+    files = (path for path in root.rglob("*") if path.is_file())
+    return b"".join(path.read_bytes() for path in files if "boot-document" not in path.name)
+
+
+def test_a_boot_survives_a_restarting_server_and_a_token_that_is_not_known_yet(
+    certificates: Path, ca: str, tmp_path: Path
+) -> None:
+    with serving(certificates, answer(503), answer(511), answer(200, CONFIG)) as server:
+        config = make_machine(tmp_path, server, ca)
+        found = run_agent("boot", "--root", str(tmp_path))
+
+    assert found.returncode == 0, found.stderr
+    assert config.read_bytes() == CONFIG
+    assert config.stat().st_mode & 0o777 == 0o600
+    assert len(server.requests) == 3
+    assert f"Authorization: Bearer {TOKEN}\r\n".encode() in server.requests[0]
+    assert server.requests[0].startswith(b"GET /v1/node HTTP/1.1\r\n")
+    assert TOKEN.encode() not in everything_below(tmp_path) + found.stderr.encode()
+
+
+def test_a_refusal_stops_the_boot_at_once_with_the_reason(
+    certificates: Path, ca: str, tmp_path: Path
+) -> None:
+    with serving(certificates, answer(401, TOKEN.encode())) as server:
+        config = make_machine(tmp_path, server, ca)
+        found = run_agent("boot", "--root", str(tmp_path))
+
+    assert (found.returncode, len(server.requests)) == (1, 1)
+    assert status_below(tmp_path)["ExitCode"] == "240"
+    assert f"no node config from {server.endpoint}: status 401" in status_below(tmp_path)["Error"]
+    assert not config.exists()
+    assert TOKEN.encode() not in everything_below(tmp_path) + found.stderr.encode()
+
+
+@pytest.mark.parametrize("pair", ["good", "elsewhere"])
+def test_a_server_of_another_ca_or_name_gets_no_token(
+    certificates: Path, tmp_path: Path, pair: str
+) -> None:
+    wrong_ca = make_pair(tmp_path, "other", "IP:127.0.0.1").with_name("other-ca.pem")
+    trusted = wrong_ca if pair == "good" else certificates / "elsewhere-ca.pem"
+    root = tmp_path / "root"
+    with serving(certificates, answer(200, CONFIG), pair=pair) as server:
+        config = make_machine(root, server, trusted.read_text())
+        found = run_agent("boot", "--root", str(root))
+
+    assert found.returncode == 1
+    assert "did not prove itself to the boot document's CA" in status_below(root)["Error"]
+    assert server.requests == []
+    assert not config.exists()
+
+
+def test_a_server_that_nobody_hears_from_ends_at_the_deadline(
+    certificates: Path, ca: str, tmp_path: Path
+) -> None:
+    def hang(_connection: ssl.SSLSocket, _request: bytes) -> None:
+        time.sleep(1.5)
+
+    start = time.monotonic()
+    with serving(certificates, hang) as server:
+        make_machine(tmp_path, server, ca, deadline_s=1)
+        found = run_agent("boot", "--root", str(tmp_path))
+
+    assert found.returncode == 1
+    assert "in 1 s (tries: 1)" in status_below(tmp_path)["Error"]
+    assert time.monotonic() - start < 8
+
+
+def test_a_body_that_trickles_is_cut_off_by_the_deadline(certificates: Path, ca: str) -> None:
+    def trickle(connection: ssl.SSLSocket, _request: bytes) -> None:
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n")
+        for _ in range(60):
+            connection.sendall(b"{")
+            time.sleep(0.05)
+
+    start = time.monotonic()
+    with serving(certificates, trickle) as server, pytest.raises(TimeoutError):
+        fetch(server.endpoint, ca, TOKEN, 0.5)
+    assert time.monotonic() - start < 5
+
+
+def test_an_endless_body_is_refused(certificates: Path, ca: str) -> None:
+    def flood(connection: ssl.SSLSocket, _request: bytes) -> None:
+        connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
+        for _ in range(256):  # 16 MiB: an end that nobody should get to
+            connection.sendall(b"{" * 65536)
+
+    with serving(certificates, flood) as server, pytest.raises(InputError, match="larger than"):
+        fetch(server.endpoint, ca, TOKEN, 20.0)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5;x=y\r\n{\"ver\r\n"
+        b"c\r\nsion\": \"v1\"}\r\n0\r\n\r\n",
+        b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 17\r\n\r\n" + CONFIG,
+        b"HTTP/1.1 200 OK\r\n\r\n" + CONFIG,
+        b"HTTP/1.0 200 OK\ncontent-length:17\n\n" + CONFIG + b"behind",
+    ],
+)  # fmt: skip
+def test_a_body_may_be_framed_in_any_of_the_three_ways(
+    certificates: Path, ca: str, content: bytes
+) -> None:
+    with serving(certificates, raw(content)) as server:
+        assert fetch(server.endpoint, ca, TOKEN, 5.0) == (200, CONFIG)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"SSH-2.0-x\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 18\r\n\r\n" + CONFIG,
+        b"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n" + CONFIG,
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{}",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-5\r\n{}",
+        b"HTTP/1.1 200 OK\r\n" + b"A: b\r\n" * 500 + b"\r\n",
+        b"HTTP/1.1 200 OK\r\nA: " + b"b" * 40_000,
+    ],
+)
+def test_an_answer_that_is_not_whole_is_an_os_error(
+    certificates: Path, ca: str, content: bytes
+) -> None:
+    with serving(certificates, raw(content)) as server, pytest.raises(OSError, match=r"\w"):
+        fetch(server.endpoint, ca, TOKEN, 5.0)
+
+
+def test_a_connection_that_is_cut_is_not_the_end_of_a_body(certificates: Path, ca: str) -> None:
+    def cut(connection: ssl.SSLSocket, _request: bytes) -> None:
+        connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n" + CONFIG)
+        # Closes the connection below TLS: no goodbye.
+        socket.socket(fileno=connection.detach()).close()
+
+    with serving(certificates, cut) as server, pytest.raises(OSError, match=r"\w"):
+        fetch(server.endpoint, ca, TOKEN, 5.0)
+
+
+def test_a_ca_that_is_none_is_an_input_error(certificates: Path) -> None:
+    broken = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
+
+    with serving(certificates, answer(200, CONFIG)) as server, pytest.raises(InputError) as caught:
+        fetch(server.endpoint, broken, TOKEN, 5.0)
+    assert caught.value.field == "ca"
+
+
+def test_a_boot_without_a_boot_document_does_nothing(tmp_path: Path) -> None:
+    (tmp_path / "opt/azure/containers").mkdir(parents=True)
+
+    found = run_agent("boot", "--root", str(tmp_path))
+
+    assert found.returncode == 0
+    assert "no node config, NBC command or boot document: nothing to do" in found.stderr
