@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from fairlead.agent.early.find_document import report_document
 from fairlead.agent.host import is_regular_file
+from fairlead.agent.on_failure import BOOT_ANYWAY, STOP_BOOT
 from fairlead.agent.run import ERROR, INFORMATIONAL
 from fairlead.agent.stages.check_hotfix import check_hotfix
 from fairlead.agent.stages.choose_agent import choose_agent
@@ -15,7 +16,7 @@ from fairlead.agent.stages.download_hotfix import download_hotfix
 from fairlead.agent.stages.fetch_config import fetch_config
 from fairlead.agent.stages.provision import provision
 from fairlead.agent.stages.read_features import read_features
-from fairlead.agent.stages.stage import BOOT_ANYWAY, STOP_BOOT, Boot, Inputs, Stage
+from fairlead.agent.stages.stage import Boot, Inputs, Stage
 from fairlead.agent.status import NOT_STARTED, Outcome, publish, remove_own_leftovers
 from fairlead.contract.boot_report import SKIPPED, STOPPED
 from fairlead.errors import FairleadError

@@ -1,8 +1,9 @@
 """
 Put what user data brings in place, if it can be had now.
 
-Runs as the condition of fairlead-node.service, before every start, and again inside `boot` for
-those who start it in another way. The result is noted below /run, which a reboot empties.
+Runs in fairlead-node-seed.service before cloud-init, in fairlead-node-check.service after it, and
+inside `boot` for those who start it in another way. What was found is noted below /run, which a
+reboot empties.
 """
 
 from __future__ import annotations

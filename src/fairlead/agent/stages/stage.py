@@ -20,11 +20,6 @@ if TYPE_CHECKING:
     from fairlead.agent.status import Outcome
     from fairlead.contract.node_parse import ParsedNodeConfig
 
-# Fail-fast: a machine in this state must not join.
-STOP_BOOT = "stop-boot"
-# Fail-open: join as baked, and say so in the report.
-BOOT_ANYWAY = "boot-anyway"
-
 
 class StageEnd:
     """How a stage ended when nothing went wrong: done or skipped, and why."""

@@ -7,7 +7,9 @@ to the boot stage, which is the door for those.
 
 from __future__ import annotations
 
-from fairlead.agent.steps.step import STOP_BOOT, StepOutcome
+from fairlead.agent.on_failure import STOP_BOOT
+from fairlead.agent.steps.step import StepOutcome
+from fairlead.contract.boot_report import DONE, SKIPPED, STOPPED
 from fairlead.errors import FairleadError
 
 TYPE_CHECKING = False
@@ -20,11 +22,6 @@ if TYPE_CHECKING:
 
     # Takes the name, the start and the duration in monotonic ns, the word, the cause.
     OnStep = Callable[[str, int, int, str, str], None]
-
-# The words of the flight record. A failed BOOT_ANYWAY step is skipped: the boot goes on without.
-DONE = "done"
-SKIPPED = "skipped"
-STOPPED = "stopped"
 
 
 class StepRun:

@@ -8,6 +8,7 @@ more restart, never a service that runs on old files.
 
 from __future__ import annotations
 
+from fairlead.agent.clock_text import NS_PER_S
 from fairlead.agent.files import find_file, write_atomically
 from fairlead.agent.steps import (
     containerd_config,
@@ -77,7 +78,6 @@ POLL_S = 0.05
 
 DEFAULT_HEALTH_PORT = "10248"
 HEALTHY = 200
-NS_PER_S = 1_000_000_000
 
 
 def apply_containerd_start(host: Host, config: NodeConfig) -> StepOutcome:

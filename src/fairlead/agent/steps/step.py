@@ -15,10 +15,6 @@ if TYPE_CHECKING:
 
     Apply = Callable[[Host, NodeConfig], "StepOutcome"]
 
-# What a failed step does to the boot.
-STOP_BOOT = "stop-boot"
-BOOT_ANYWAY = "boot-anyway"
-
 # The note of a step that found no service manager to talk to.
 FILES_ONLY = "no systemd here: files only"
 

@@ -8,6 +8,7 @@ image; a node with a default kernel setting is better than none.
 
 from __future__ import annotations
 
+from fairlead.agent.on_failure import BOOT_ANYWAY, STOP_BOOT
 from fairlead.agent.steps.certificates import apply_certificates
 from fairlead.agent.steps.containerd_config import apply_containerd_config
 from fairlead.agent.steps.huge_pages import apply_huge_pages
@@ -18,7 +19,7 @@ from fairlead.agent.steps.node_object import apply_node_object
 from fairlead.agent.steps.programs import apply_programs
 from fairlead.agent.steps.proxy import apply_proxy
 from fairlead.agent.steps.start import apply_containerd_start, apply_kubelet_start
-from fairlead.agent.steps.step import BOOT_ANYWAY, STOP_BOOT, Step
+from fairlead.agent.steps.step import Step
 from fairlead.agent.steps.swap import apply_swap
 from fairlead.agent.steps.sysctl import apply_sysctl
 from fairlead.agent.steps.ulimits import apply_ulimits

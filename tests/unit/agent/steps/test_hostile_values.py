@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlead.agent.host import RealHost
+from fairlead.agent.on_failure import STOP_BOOT
 from fairlead.agent.steps.run import run_steps
-from fairlead.agent.steps.step import STOP_BOOT, Step
+from fairlead.agent.steps.step import Step
 from fairlead.agent.steps.systemd import command_word, environment_line
 from fairlead.agent.steps.table import NODE_STEPS
 from fairlead.contract.node_parse import parse_node_config

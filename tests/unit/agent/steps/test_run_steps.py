@@ -2,8 +2,9 @@
 
 import pytest
 
+from fairlead.agent.on_failure import BOOT_ANYWAY, STOP_BOOT
 from fairlead.agent.steps.run import run_steps
-from fairlead.agent.steps.step import BOOT_ANYWAY, STOP_BOOT, Step, StepOutcome
+from fairlead.agent.steps.step import Step, StepOutcome
 from fairlead.agent.steps.table import NODE_STEPS
 from fairlead.contract.node_config import NodeConfig
 from fairlead.errors import InputError
