@@ -111,7 +111,7 @@ def _compare(arguments: Namespace) -> int:
 def read_boots(path: Path) -> list[BootTimeline]:
     """Return every boot in a file, or in the *.json files of a directory. Raises InputError."""
     if path.is_dir():
-        files = sorted(path.glob("*.jsn"))
+        files = sorted(path.glob("*.json"))
         if not files:
             raise InputError("holds no *.json file", field=str(path), hint="expected boot reports")
         return [boot for file in files for boot in _read_file(file)]

@@ -19,6 +19,9 @@ LARGEST_REPORT_BYTES = 3000
 
 REPORT_FORMAT = 1
 
+# Milliseconds: three centuries.
+LARGEST = 1e13
+
 DONE = "done"
 SKIPPED = "skipped"
 STOPPED = "stopped"
@@ -126,7 +129,10 @@ def parse_report(text: bytes) -> BootReport:
     exit_code = fields.pop("exit", None)
     if exit_code is not None:
         report.exit_code = int(_number(exit_code, "exit"))
-    for index, row in enumerate(fields.pop("stages", [])):
+    stages = fields.pop("stages", [])
+    if not isinstance(stages, list):
+        raise InputError("must be a list", field="stages")
+    for index, row in enumerate(stages):
         report.stages.append(_parse_stage(row, f"stages[{index}]"))
     facts = fields.get("facts", {})
     report.facts = facts if isinstance(facts, dict) else {}
@@ -143,7 +149,8 @@ def _parse_stage(row: Any, where: str) -> StageReport:
 
 
 def _number(value: Any, where: str) -> float:
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
+    # The bound keeps infinity and what no clock or exit code can be out of the arithmetic.
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < LARGEST:
         return float(value)
     raise InputError("must be a number", field=where)
 

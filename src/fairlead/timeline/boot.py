@@ -60,6 +60,7 @@ NAMES = {
     ("units", "cloud-init-network"): ("cloud-init network", CLOUD_INIT),
     ("units", "cloud-config"): ("cloud-init config", CLOUD_INIT),
     ("units", "cloud-final"): ("cloud-init final", CLOUD_INIT),
+    ("units", "fairlead-node-seed"): ("seed reader", FAIRLEAD),
     ("units", "fairlead-node"): ("agent unit", FAIRLEAD),
     ("units", "aks-node-controller"): ("agent unit", FAIRLEAD),
     ("units", "containerd"): ("containerd", KUBERNETES),
@@ -167,10 +168,7 @@ def _parse_boot(value: Any) -> BootReport:
         raise InputError(
             "is not a boot report", hint="expected provision.json or `fairlead-node report --json`"
         )
-    try:
-        return parse_report(encode_json(fields).encode())
-    except OverflowError as error:
-        raise InputError("holds a number that is out of every range") from error
+    return parse_report(encode_json(fields).encode())
 
 
 def boot_timeline_of(report: BootReport) -> BootTimeline:

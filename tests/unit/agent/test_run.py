@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from builders import EVENTS_PATH, make_disk, make_run
 from fairlead.agent.record import parse_record
 from fairlead.agent.redact import RedactedLines, Redactor
@@ -13,6 +15,7 @@ from fairlead.contract.boot_report import (
     parse_report,
 )
 from fairlead.contract.json_text import encode_json
+from fairlead.errors import InputError
 from fairlead.sim.host import SimHost
 
 LOG_PATH = "/var/log/azure/aks-node-controller.log"
@@ -132,6 +135,22 @@ def test_a_report_that_fits_is_not_shortened_and_reads_back() -> None:
 
     assert [stage.cause for stage in read.stages] == ["because"] * 3
     assert (read.run_id, read.facts["large"]) == ("run-1", "y" * 900)
+
+
+@pytest.mark.parametrize(
+    ("text", "field"),
+    [
+        ('{"run": "r", "agent": "a", "layout": "l", "started": "s", "stages": 1}', "stages"),
+        ('{"run": "r", "agent": "a", "layout": "l", "started": "s", "took_ms": 1e999}', "took_ms"),
+        ('{"run": "r", "agent": "a", "layout": "l", "started": "s", "exit": 1e99}', "exit"),
+        ('{"run": 1}', "run"),
+    ],
+)
+def test_a_report_that_is_none_is_refused_by_field(text: str, field: str) -> None:
+    with pytest.raises(InputError) as refused:
+        parse_report(text.encode())
+
+    assert refused.value.field == field
 
 
 def test_a_secret_that_arrives_in_two_reads_is_still_masked() -> None:

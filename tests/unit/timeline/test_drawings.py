@@ -124,6 +124,19 @@ def test_the_waterfall_looks_like_the_agents() -> None:
     )
 
 
+def test_what_is_reached_at_the_very_end_is_visible() -> None:
+    fields = make_fields()
+    del fields["facts"]["boot"]["systemd"]["startup"]
+
+    (line,) = [
+        line
+        for line in draw_text(timeline_of(fields), 100).splitlines()
+        if line.startswith("  cloud-init.target")
+    ]
+
+    assert line.endswith(" ◆│")
+
+
 def test_short_parts_that_went_well_are_left_out_and_counted() -> None:
     drawn = draw_text(timeline_of(make_fields()), 120)
 
