@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import shlex
 
+from fairlead.contract.hook_files import END, FIRST_LINE, UNPACK_GZIP, UNPACK_PLAIN, put_line
 from fairlead.contract.node_paths import boothook_log_of, unit_of
 from fairlead.userdata.delivery import NodeFile
 from fairlead.userdata.packed import pack
@@ -22,9 +23,8 @@ from fairlead.userdata.packed import pack
 HOOK_DEADLINE_S = 60
 KILL_AFTER_S = 5
 
-# Neither base64 nor our own lines can hold these.
+# Neither base64 nor our own lines can hold this.
 BOUNDARY = "==fairlead-user-data=="
-END = "_FAIRLEAD_END_"
 
 CRLF = "\r\n"
 
@@ -37,7 +37,7 @@ EMPTY_CLOUD_CONFIG = """\
 
 # The digest decides whether there is anything to do, and whether the bytes arrived whole.
 HOOK_START = """\
-#cloud-boothook
+{first_line}
 #!/bin/sh
 # Puts this node's documents in place and starts its agent. Runs on every boot.
 [ "${{1-}}" = bounded ] || exec timeout -k {kill_after} {deadline} /bin/sh "$0" bounded
@@ -79,7 +79,7 @@ failed=0
 """
 
 HOOK_FILE = """
-put {digest} {path} {unpack} <<'{end}' || failed=1
+{put}
 {lines}
 {end}
 """
@@ -131,14 +131,17 @@ def render_boothook(files: list[NodeFile], layout: str, root: str = "") -> str:
     text = HOOK_START.format(
         kill_after=KILL_AFTER_S,
         deadline=HOOK_DEADLINE_S,
+        first_line=FIRST_LINE,
         log=shlex.quote(root + boothook_log_of(layout)),
     )
     for file in files:
         packed = pack(file.content)
         text += HOOK_FILE.format(
-            digest=hashlib.sha256(file.content).hexdigest(),
-            path=shlex.quote(root + file.path),
-            unpack="'gzip -dc'" if packed.is_compressed else "cat",
+            put=put_line(
+                hashlib.sha256(file.content).hexdigest(),
+                shlex.quote(root + file.path),
+                UNPACK_GZIP if packed.is_compressed else UNPACK_PLAIN,
+            ),
             end=END,
             lines="\n".join(packed.lines()),
         )

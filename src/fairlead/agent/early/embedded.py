@@ -10,6 +10,13 @@ from __future__ import annotations
 
 from fairlead.agent.early.digest import sha256_of
 from fairlead.agent.early.layers import decode_base64, gunzip, leaf_parts
+from fairlead.contract.hook_files import (
+    END,
+    FIRST_LINE,
+    UNPACK_GZIP,
+    UNPACK_PLAIN,
+    words_of_put_line,
+)
 from fairlead.contract.json_text import Pairs, parse_json, plain
 from fairlead.errors import InputError
 
@@ -23,12 +30,6 @@ if TYPE_CHECKING:
 # What a file without a path is: a bare document, which the layout finds a place for.
 NODE_CONFIG = "node_config"
 BOOT_DOCUMENT = "boot_document"
-
-# As in fairlead.userdata.boothook, which this package may not import.
-HOOK_MARK = b"#cloud-boothook"
-PUT = b"put "
-HERE_DOCUMENT = b" <<'_FAIRLEAD_END_' || failed=1"
-HERE_END = b"_FAIRLEAD_END_"
 
 CONFIG_MARK = b"#cloud-config"
 
@@ -50,7 +51,7 @@ def files_in_user_data(user_data: bytes) -> list[EmbeddedFile]:
     files: list[EmbeddedFile] = []
     for part in leaf_parts(user_data):
         text = part.lstrip()
-        if text.startswith(HOOK_MARK):
+        if text.startswith(FIRST_LINE.encode()):
             files += _files_in_boothook(text)
         elif text.startswith(CONFIG_MARK):
             files += _files_in_cloud_config(text)
@@ -63,28 +64,26 @@ def _files_in_boothook(text: bytes) -> list[EmbeddedFile]:
     files = []
     lines = iter(text.split(b"\n"))
     for raw in lines:
-        line = raw.rstrip(b"\r")
-        if not (line.startswith(PUT) and line.endswith(HERE_DOCUMENT)):
+        words = words_of_put_line(raw.rstrip(b"\r").decode("latin-1"))
+        if words is None:
             continue
         packed = []
         for inner in lines:
-            if inner.rstrip(b"\r") == HERE_END:
+            if inner.rstrip(b"\r") == END.encode():
                 break
             packed.append(inner)
-        file = _hook_file(line, b"".join(packed))
+        file = _hook_file(words, b"".join(packed))
         if file is not None:
             files.append(file)
     return files
 
 
-def _hook_file(line: bytes, packed: bytes) -> EmbeddedFile | None:
-    """`put DIGEST PATH UNPACK`: paths of ours hold nothing that a shell would quote."""
-    words = line[len(PUT) : -len(HERE_DOCUMENT)].decode("latin-1").split(" ", 2)
-    unpack = {"cat": _plain, "'gzip -dc'": gunzip}.get(words[-1])
-    content = _unpacked(packed, unpack)
-    if len(words) != len(("digest", "path", "unpack")) or content is None:
+def _hook_file(words: tuple[str, str, str], packed: bytes) -> EmbeddedFile | None:
+    digest, path, how = words
+    content = _unpacked(packed, {UNPACK_PLAIN: _plain, UNPACK_GZIP: gunzip}.get(how))
+    if content is None or sha256_of(content) != digest:
         return None
-    return EmbeddedFile(words[1], content) if sha256_of(content) == words[0] else None
+    return EmbeddedFile(path, content)
 
 
 def _plain(content: bytes) -> bytes | None:
