@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check fix test slow demo agent bench
+.PHONY: help setup check fix test slow demo agent bench bench-boot
 
 help: ## print this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -44,6 +44,9 @@ agent: ## build what ships to nodes: build/agent (a tree) and a .deb; reproducib
 
 bench: ## the cost of a boot as ratios within one run; fails above its bars
 	$(PYTHON) benchmarks/boot_cost.py
+
+bench-boot: $(STAMP) ## when the agent starts, in real boots, against the two models of AKS; needs root
+	$(BIN)/python benchmarks/boot_start.py $(ARGS)
 
 slow: $(STAMP) ## the long suites: 100,000 hostile inputs, every crash point; needs root for some
 	$(BIN)/python -m pytest -n 2 -m "slow or root" $(ARGS)

@@ -47,6 +47,10 @@ SEED_DIRECTORIES = {
 }
 SEED_FROM = "datasource:\n  NoCloud:\n    seedfrom: {}\n"
 
+AGENT = "fairlead-node.service"
+# cloud-init 22.4's name, and 25.1's.
+NETWORK_STAGE = ("cloud-init.service", "cloud-init-network.service")
+
 RECORDS = {
     "aks": "/var/log/azure/aks-node-controller-record.jsonl",
     "plain": "/var/log/fairlead/record.jsonl",
@@ -122,6 +126,26 @@ class BootResult:
     def since_start_ms(self, unit: str, stamp: str) -> float:
         """Return a unit's time stamp in ms after PID 1 began; 0 if it never happened."""
         return _milliseconds(self.units, unit, stamp)
+
+    def line(self) -> str:
+        """Return which line started the agent: the floor, the middle (hook or path), the last."""
+        start = self.since_start_ms(AGENT, "ExecMainStart")
+        stages = [self.since_start_ms(unit, "InactiveExit") for unit in NETWORK_STAGE]
+        last = self.since_start_ms("fairlead-node-check.service", "InactiveExit")
+        if not start:
+            return ""
+        if start < min((stage for stage in stages if stage), default=start + 1):
+            return "floor"
+        return "last" if last and start > last else "middle"
+
+    def agent_runs(self) -> int:
+        """Return how often the agent began to boot the node, as its record says."""
+        stages = [[stage.name for stage in record.stages] for record in self.records]
+        return sum("find-document" in names for names in stages)
+
+    def restarts(self) -> int:
+        """Return how often systemd started a dead agent again."""
+        return int(self.units.get(AGENT, {}).get("NRestarts") or 0)
 
     def place(self) -> str:
         """Return where the agent found its document, as its record says."""
@@ -280,6 +304,6 @@ def _properties(text: str) -> dict[str, str]:
 
 
 def _milliseconds(units: dict[str, dict[str, str]], unit: str, stamp: str) -> float:
-    began = int(units["manager"]["UserspaceTimestampMonotonic"])
+    began = int(units["manager"].get("UserspaceTimestampMonotonic") or 0)
     at = int(units.get(unit, {}).get(f"{stamp}TimestampMonotonic") or 0)
     return (at - began) / 1000 if at else 0.0

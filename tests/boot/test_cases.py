@@ -28,8 +28,12 @@ def test_a_boot_ends_as_its_case_says(folder: Path, suite: str) -> None:
             "state": result.state,
             "failed": result.failed,
             "place": result.place(),
+            "line": result.line(),
+            "agent_runs": result.agent_runs(),
+            "restarts": result.restarts(),
         }
         expected = {name: outcome[name] for name in found if name in outcome}
+        assert set(outcome) <= {*found, "config", "files"}, "a word that nobody looks at"
 
         told = result.journal[-6000:] + result.node.console()[-2000:]
         assert {name: found[name] for name in expected} == expected, told

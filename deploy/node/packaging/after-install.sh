@@ -5,7 +5,8 @@
 python3 -m compileall -q --invalidation-mode unchecked-hash /usr/lib/fairlead/fairlead-node.d
 
 if command -v systemctl >/dev/null 2>&1; then
-    systemctl --quiet enable fairlead-node.service fairlead-node.path fairlead-node-check.service
+    systemctl --quiet enable fairlead-node.service fairlead-node.path \
+        fairlead-node-seed.service fairlead-node-seed.path fairlead-node-check.service
 fi
 
 # Where the AKS extension command looks for the agent. What the image baked there stays.

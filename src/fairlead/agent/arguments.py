@@ -26,6 +26,7 @@ COMMANDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "download-hotfix": (("current-version",), ("dry-run", "json")),
     "boot": (("containerd-version",), ("again",)),
     "find-document": ((), ()),
+    "conclude": ((), ()),
     "report": ((), ("json", "all")),
     "self-test": ((), ()),
     "version": ((), ()),
@@ -39,6 +40,7 @@ usage: fairlead-node COMMAND [FLAGS]
   boot              the whole flow: features, hotfix, provision; once per document and boot,
                     --again runs it again
   find-document     put in place what a credential, seed or drive brings; exit 1 if nothing
+  conclude          at the end of a boot that left no verdict: leave one, exit 1
   provision         provision from --provision-config FILE or --nbc-cmd FILE
                     --dry-run [--json] shows what would run and changes nothing
   provision-wait    wait for the verdict, print provision.json  [--timeout SECONDS]

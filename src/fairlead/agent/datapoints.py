@@ -3,7 +3,8 @@ When the parts of a boot began and ended, as systemd and cloud-init know it.
 
 systemd's stamps are CLOCK_MONOTONIC, as are our stages; cloud-init's own are wall clock (22.4) or
 uptime (25.1), and are put onto the same axis. A wall clock that was set during the boot would
-misplace them, so what falls outside the boot is left out.
+misplace them, so what falls outside the boot is left out. Of a unit that ran more than once
+systemd keeps the stamps of the last run only.
 
 Two `systemctl show` answer everything. A host without a running systemd, a unit that never ran or
 a systemctl that hangs gives '' or nothing: datapoints explain a boot, they never fail it.
@@ -41,6 +42,7 @@ POINTS = (
 LANDMARKS = (
     "cloud-init-main.service",
     "cloud-config.service",
+    "fairlead-node-seed.service",
     "fairlead-node.service",
     "aks-node-controller.service",
     "sysinit.target",

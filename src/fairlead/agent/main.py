@@ -104,6 +104,15 @@ def _find_document(run: Run, arguments: Arguments) -> int:
     return 0 if find_boot_inputs(run) else 1
 
 
+def _conclude(run: Run, arguments: Arguments) -> int:
+    from fairlead.agent.conclude import conclude
+    from fairlead.agent.once import take_turn
+
+    _refuse_rest(arguments)
+    take_turn(run)
+    return conclude(run, __version__)
+
+
 def _provision(run: Run, arguments: Arguments) -> int:
     from fairlead.agent.boot import PROVISION_STAGES, run_boot
     from fairlead.agent.stages.stage import Inputs
@@ -123,14 +132,14 @@ def _provision(run: Run, arguments: Arguments) -> int:
 
 
 def _provision_wait(run: Run, arguments: Arguments) -> int:
-    from fairlead.agent.files import find_file
+    from fairlead.agent.status import find_status
     from fairlead.agent.wait import judge_status, wait_for_sentinel
 
     _refuse_rest(arguments)
     run.event("ProvisionWait", "Starting", INFORMATIONAL, run.started_ns)
     try:
         wait_for_sentinel(run.host, run.layout, _timeout_s(arguments))
-        print_out((find_file(run.host, run.layout.status) or b"").decode("utf-8", "replace"))
+        print_out((find_status(run.host, run.layout) or b"").decode("utf-8", "replace"))
         judge_status(run.host, run.layout)
     except FairleadError as error:
         message = f"fairlead-node exited with error {error}"
@@ -198,6 +207,7 @@ def _self_test(run: Run, arguments: Arguments) -> int:
 COMMANDS = {
     "boot": _boot,
     "find-document": _find_document,
+    "conclude": _conclude,
     "provision": _provision,
     "provision-wait": _provision_wait,
     "check-hotfix": _check_hotfix,

@@ -3,6 +3,9 @@ provision.json and provision.complete: published whole, status first, both with 
 
 Scripts baked into an image write the same two files. What they wrote is theirs: only a pair that
 carries our run id is ever replaced or removed.
+
+A disk that is full or read-only refuses them. Each file has a spare place below /run for that
+case, which a reboot empties; a waiter looks at both.
 """
 
 from __future__ import annotations
@@ -30,6 +33,8 @@ NOT_STARTED = 240
 # The last part of a script's output is where the error is; the cloud's channel is 4 KiB.
 LONGEST_OUTPUT = 2048
 
+VERDICT_MODE = 0o600
+
 _OURS = "fairlead"
 
 
@@ -44,18 +49,42 @@ class Outcome:
         self.output = output
 
 
+def spare_of(layout: Layout, path: str) -> str:
+    """Return where a file of the verdict goes that its own disk refuses."""
+    return f"{layout.state}/{path.rpartition('/')[2]}"
+
+
+def has_verdict(host: Host, layout: Layout) -> bool:
+    """Say whether a sentinel is there, on the disk or in its spare place."""
+    places = (layout.sentinel, spare_of(layout, layout.sentinel))
+    return any(host.file_mode(path) is not None for path in places)
+
+
+def find_status(host: Host, layout: Layout) -> bytes | None:
+    """Return the status, whoever wrote it; None if there is none. A spare is the later word."""
+    spare = find_file(host, spare_of(layout, layout.status))
+    return find_file(host, layout.status) if spare is None else spare
+
+
 def remove_own_leftovers(run: Run) -> None:
     """
     Make room for this run's verdict: what an earlier run of ours published is gone.
 
-    The sentinel goes first, so that a waiter never sees a verdict without its status.
+    The sentinels go first, so that a waiter never sees a verdict without its status. Raises
+    OSError only after having tried all.
     """
-    sentinel = find_file(run.host, run.layout.sentinel)
-    if sentinel is not None and _is_ours(sentinel):
-        remove_if_present(run.host, run.layout.sentinel)
-    status = find_file(run.host, run.layout.status)
-    if status is not None and _is_ours(status):
-        remove_if_present(run.host, run.layout.status)
+    layout = run.layout
+    failures = []
+    for path in (layout.sentinel, layout.status):
+        for place in (spare_of(layout, path), path):
+            try:
+                found = find_file(run.host, place)
+                if found is not None and _is_ours(found):
+                    remove_if_present(run.host, place)
+            except OSError as error:
+                failures.append(error)
+    if failures:
+        raise failures[0]
 
 
 def publish(run: Run, outcome: Outcome) -> None:
@@ -65,23 +94,44 @@ def publish(run: Run, outcome: Outcome) -> None:
     Raises OSError only after having tried both: a waiter that ends with "no status" is better
     off than one that never ends.
     """
-    content = encode_json(_status_fields(run, outcome)) + "\n"
     failures = []
-    for path, text in (
-        (run.layout.status, content),
-        (run.layout.sentinel, encode_json({_OURS: {"run": run.id}}) + "\n"),
-    ):
+    for path, text in _verdict_files(run, outcome):
         try:
-            publish_if_absent(run.host, path, text.encode(), 0o600)
+            _publish_somewhere(run, path, text)
         except OSError as error:
             failures.append(error)
     if failures:
         raise failures[0]
 
 
+def publish_for_this_boot(run: Run, outcome: Outcome) -> None:
+    """Leave a verdict that waiters see, and that a reboot or an image of this disk forgets."""
+    for path, text in _verdict_files(run, outcome):
+        publish_if_absent(run.host, spare_of(run.layout, path), text, VERDICT_MODE)
+
+
+def _verdict_files(run: Run, outcome: Outcome) -> tuple[tuple[str, bytes], ...]:
+    status = encode_json(_status_fields(run, outcome)) + "\n"
+    sentinel = encode_json({_OURS: {"run": run.id}}) + "\n"
+    return (run.layout.status, status.encode()), (run.layout.sentinel, sentinel.encode())
+
+
+def _publish_somewhere(run: Run, path: str, text: bytes) -> None:
+    try:
+        publish_if_absent(run.host, path, text, VERDICT_MODE)
+    except OSError as error:
+        found = find_file(run.host, path)
+        if found is not None and not _is_ours(found):
+            return  # A full disk that holds the scripts' own.
+        spare = spare_of(run.layout, path)
+        run.log("ERROR", "verdict goes to its spare place", path=spare, error=str(error))
+        publish_if_absent(run.host, spare, text, VERDICT_MODE)
+
+
 def read_status(host: Host, layout: Layout) -> dict[str, Any]:
     """Return the status, whoever wrote it. Raises OSError or InputError."""
-    value = parse_json(host.read_file(layout.status))
+    spare = find_file(host, spare_of(layout, layout.status))
+    value = parse_json(host.read_file(layout.status) if spare is None else spare)
     if not isinstance(value, Pairs):
         raise InputError("must be a JSON object", field=layout.status)
     return plain(value)  # type: ignore[no-any-return]

@@ -3,7 +3,8 @@ provision-wait: return as soon as the sentinel appears, with the status as the a
 
 Watches the sentinel's folder with inotify and looks again after the watch is set, so that no
 appearance is lost. Where inotify is not to be had (some network file systems, a full watch
-table) it looks every 10 ms.
+table) it looks every 10 ms. The spare sentinel of a disk that refuses writes is seen within the
+watch's longest silence.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import time
 
 from fairlead.agent.files import directory_of, find_file
 from fairlead.agent.record import parse_record
-from fairlead.agent.status import read_status
+from fairlead.agent.status import has_verdict, read_status
 from fairlead.contract.boot_report import UNFINISHED
 from fairlead.errors import InputError, UnavailableError
 
@@ -41,18 +42,13 @@ def wait_for_sentinel(
 
     `open_watch` None means inotify; it is imported only if there is something to wait for.
     """
-    path = layout.sentinel
-    if host.file_mode(path) is not None:
+    if has_verdict(host, layout):
         return
+    path = layout.sentinel
     end_s = None if timeout_s is None else time.monotonic() + timeout_s
-    host.make_directory(directory_of(path))
-    if open_watch is None:
-        from fairlead.agent import inotify
-
-        open_watch = inotify.open_watch
-    watch = open_watch(host.real_path(directory_of(path)))
+    watch = _watch(host, directory_of(path), open_watch)
     try:
-        while host.file_mode(path) is None:
+        while not has_verdict(host, layout):
             remaining_s = None if end_s is None else end_s - time.monotonic()
             if remaining_s is not None and remaining_s <= 0:
                 raise UnavailableError(
@@ -65,6 +61,20 @@ def wait_for_sentinel(
     finally:
         if watch is not None:
             os.close(watch.descriptor)
+
+
+def _watch(
+    host: Host, directory: str, open_watch: Callable[[str], Watch | None] | None
+) -> Watch | None:
+    try:
+        host.make_directory(directory)
+    except OSError:
+        return None  # A full or read-only disk: the spare sentinel is looked for instead.
+    if open_watch is None:
+        from fairlead.agent import inotify
+
+        open_watch = inotify.open_watch
+    return open_watch(host.real_path(directory))
 
 
 def describe_progress(host: Host, layout: Layout) -> str:

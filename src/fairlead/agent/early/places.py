@@ -1,8 +1,8 @@
 """
 Where user data can be had without cloud-init and without a network, in the order of trust.
 
-To add one: a row here, and its path among the conditions of fairlead-node-seed.service, without which
-systemd does not start the agent for it; tests/unit/agent/early/test_places.py holds the two
+To add one: a row here, and its path among the conditions of fairlead-node-seed.service, without
+which systemd does not start the agent for it; tests/unit/agent/early/test_places.py holds the two
 against each other.
 """
 

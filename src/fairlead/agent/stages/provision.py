@@ -16,7 +16,7 @@ from fairlead.agent.stages.other_agent import (
     run_other_agent,
 )
 from fairlead.agent.stages.stage import done
-from fairlead.agent.status import Outcome
+from fairlead.agent.status import Outcome, find_status
 from fairlead.contract.nbc_command import environment_of_nbc_command
 from fairlead.contract.node_secrets import spellings_of
 from fairlead.errors import InputError, UnavailableError
@@ -194,8 +194,8 @@ def _provision_elsewhere(boot: Boot) -> Outcome:
 
 
 def _died(boot: Boot, finished: Finished) -> bool:
-    has_verdict = find_file(boot.run.host, boot.run.layout.status) is not None
-    return finished.exit_code != 0 and (finished.exit_code >= SIGNALLED or not has_verdict)
+    has_status = find_status(boot.run.host, boot.run.layout) is not None
+    return finished.exit_code != 0 and (finished.exit_code >= SIGNALLED or not has_status)
 
 
 def _below_root(

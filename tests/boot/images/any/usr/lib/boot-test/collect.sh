@@ -6,7 +6,7 @@ systemctl show >"$directory/manager"
 systemctl show --property=Id,LoadState,ActiveState,SubState,Result,NRestarts,ConditionResult \
     --property=ExecMainStartTimestampMonotonic,ExecMainExitTimestampMonotonic,ExecMainStatus \
     --property=InactiveExitTimestampMonotonic,ActiveEnterTimestampMonotonic \
-    fairlead-node.service fairlead-node.path fairlead-node-check.service aks-node-controller.service \
+    fairlead-node.service fairlead-node.path fairlead-node-seed.service fairlead-node-check.service aks-node-controller.service \
     cloud-init-local.service cloud-init.service cloud-init-main.service \
     cloud-init-network.service cloud-config.service cloud-final.service \
     sysinit.target basic.target network-online.target cloud-config.target multi-user.target \
