@@ -8,10 +8,10 @@ STAMP := $(VENV)/.installed
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check fix test slow demo agent bench bench-boot
+.PHONY: help setup check fix test slow demo agent bench bench-boot bench-fleet
 
 help: ## print this list
-	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(STAMP): pyproject.toml
 	@$(PYTHON) -c 'import sys; v=sys.version_info; sys.exit(0 if v>=(3,11) else f"Python 3.11 or newer is needed; {sys.executable} is {v[0]}.{v[1]}. Try: make PYTHON=python3.12 $(MAKECMDGOALS)")'
@@ -48,5 +48,8 @@ bench: ## the cost of a boot as ratios within one run; fails above its bars
 bench-boot: $(STAMP) ## when the agent starts, in real boots, against the two models of AKS; needs root
 	$(BIN)/python benchmarks/boot_start.py $(ARGS)
 
-slow: $(STAMP) ## the long suites: 100,000 hostile inputs, every crash point; needs root for some
+bench-fleet: $(STAMP) ## 30 real nodes at once, each reporting back; ARGS="--nodes 5"; needs root
+	$(BIN)/python benchmarks/boot_fleet.py $(ARGS)
+
+slow: $(STAMP) ## the long suites: 100,000 hostile inputs, every crash point, real boots; needs root
 	$(BIN)/python -m pytest -n 2 -m "slow or root" $(ARGS)
