@@ -25,7 +25,7 @@ from boot.roots import SUITES, agent_layer  # noqa: E402
 from fairlead.contract.boot_report import BootReport, parse_report  # noqa: E402
 from fairlead.timeline.boot import AGENT, boot_timeline_of  # noqa: E402
 
-# trixie: 2.0 in a run of this benchmark; bookworm: 2.8 in the boots that spec/boot.md section 6 counts.
+# trixie: 2.0 in a run of this benchmark; bookworm: 2.8 in the fleets of spec/boot.md, section 6.
 # With room for a processor that others use too.
 BARS_CPU_S = {"trixie": 3.0, "bookworm": 5.0}
 
