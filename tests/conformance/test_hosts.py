@@ -11,6 +11,7 @@ import pytest
 from fairlead.agent.files import publish_if_absent, remove_if_present, write_atomically
 from fairlead.agent.host import RealHost, is_executable_file, is_regular_file
 from fairlead.agent.process import Finished
+from fairlead.errors import InputError
 from fairlead.sim.host import SimHost
 
 if TYPE_CHECKING:
@@ -124,6 +125,14 @@ def test_a_variable_that_no_process_can_carry_is_refused(host: Host) -> None:
     with pytest.raises(OSError, match="Argument list too long"):
         host.run(["/bin/true"], environment={"A": "a" * 128 * 1024})
     assert host.run(["/bin/true"], environment={"A": "é" * 60000}).exit_code == 0
+
+
+def test_where_nobody_listens_nothing_answers(host: Host) -> None:
+    assert not host.can_connect("/run/nobody.sock")
+    with pytest.raises(ConnectionRefusedError):
+        host.fetch_status("http://127.0.0.1:1/healthz")
+    with pytest.raises((OSError, InputError)):
+        host.fetch("https://127.0.0.1:1/node", ca="no certificate", token="t", deadline_s=1.0)
 
 
 def test_time_never_goes_back(host: Host) -> None:
