@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from fairlead.agent.layout import Layout
 from fairlead.agent.process import Finished
 from fairlead.agent.run import Run
-from fairlead.agent.stages.stage import Boot
+from fairlead.agent.stages.stage import Boot, Inputs, find_inputs
 from fairlead.sim.disk import Disk, Inode
 from fairlead.sim.host import SimHost
 
@@ -86,8 +86,5 @@ def make_run(host: Host, *, layout: str = "aks", run_id: str = "run-1") -> Run:
 
 def make_boot(host: Host, *, layout: str = "aks", run_id: str = "run-1") -> Boot:
     """A boot with whatever inputs the host has."""
-    from fairlead.agent.boot import find_inputs
-    from fairlead.agent.stages.stage import Inputs
-
     run = make_run(host, layout=layout, run_id=run_id)
     return Boot(run, find_inputs(run) or Inputs("", ""))

@@ -7,7 +7,6 @@ The order and each stage's word are the launcher's rules (spec/node.md section 6
 from __future__ import annotations
 
 from fairlead.agent.early.find_document import report_document
-from fairlead.agent.host import is_regular_file
 from fairlead.agent.on_failure import BOOT_ANYWAY, STOP_BOOT
 from fairlead.agent.run import ERROR, INFORMATIONAL
 from fairlead.agent.stages.check_hotfix import check_hotfix
@@ -16,7 +15,7 @@ from fairlead.agent.stages.download_hotfix import download_hotfix
 from fairlead.agent.stages.fetch_config import fetch_config
 from fairlead.agent.stages.provision import provision
 from fairlead.agent.stages.read_features import read_features
-from fairlead.agent.stages.stage import Boot, Inputs, Stage
+from fairlead.agent.stages.stage import Stage
 from fairlead.agent.status import NOT_STARTED, Outcome, publish, remove_own_leftovers
 from fairlead.contract.boot_report import SKIPPED, STOPPED
 from fairlead.errors import FairleadError
@@ -24,6 +23,7 @@ from fairlead.errors import FairleadError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fairlead.agent.run import Run
+    from fairlead.agent.stages.stage import Boot
 
 BOOT_STAGES = (
     Stage("find-document", report_document, BOOT_ANYWAY),
@@ -36,21 +36,6 @@ BOOT_STAGES = (
 )
 
 PROVISION_STAGES = (Stage("provision", provision, STOP_BOOT),)
-
-
-def find_inputs(run: Run) -> Inputs | None:
-    """
-    Return which of the two documents are there, or None if nothing is.
-
-    With only a boot document both are '': the fetch-config stage brings the node config.
-    """
-    found = [
-        path if path and is_regular_file(run.host, path) else ""
-        for path in (run.layout.node_config, run.layout.nbc_command)
-    ]
-    if any(found) or is_regular_file(run.host, run.layout.boot_document):
-        return Inputs(*found)
-    return None
 
 
 def run_boot(boot: Boot, stages: tuple[Stage, ...], version: str) -> int:

@@ -155,9 +155,8 @@ TIMED_OUT = 4
 
 
 def _check_hotfix(run: Run, arguments: Arguments) -> int:
-    from fairlead.agent.boot import find_inputs
     from fairlead.agent.stages.check_hotfix import refresh_pointer
-    from fairlead.agent.stages.stage import Inputs
+    from fairlead.agent.stages.stage import Inputs, find_inputs
 
     if arguments.rest:
         run.log("WARN", "check-hotfix takes no arguments, ignored", found=len(arguments.rest))

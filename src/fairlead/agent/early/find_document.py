@@ -12,7 +12,7 @@ from fairlead.agent.clock_text import milliseconds
 from fairlead.agent.early.places import find_cloud_init_copy, user_data_by_place
 from fairlead.agent.files import find_file, write_atomically
 from fairlead.agent.once import DOCUMENT, digest_of, read_state, wait_until_whole, write_state
-from fairlead.agent.stages.stage import done
+from fairlead.agent.stages.stage import done, find_inputs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,8 +49,6 @@ def find_boot_inputs(run: Run) -> Inputs | None:
 
     What an earlier process of this boot found is not looked for again.
     """
-    from fairlead.agent.boot import find_inputs
-
     inputs = find_inputs(run)
     noted = read_state(run, DOCUMENT)
     if inputs is not None and noted.get("digest") == digest_of(run, inputs):

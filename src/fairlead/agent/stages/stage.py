@@ -8,6 +8,7 @@ not worth stopping a node for is reported and passed over.
 from __future__ import annotations
 
 from fairlead.agent.files import find_file
+from fairlead.agent.host import is_regular_file
 from fairlead.contract.boot_report import DONE, SKIPPED
 from fairlead.contract.node_parse import parse_node_config
 from fairlead.contract.node_secrets import secrets_of
@@ -60,6 +61,21 @@ class Inputs:
     def __init__(self, node_config: str, nbc_command: str) -> None:
         self.node_config = node_config
         self.nbc_command = nbc_command
+
+
+def find_inputs(run: Run) -> Inputs | None:
+    """
+    Return which of the two documents are there, or None if nothing is.
+
+    With only a boot document both are '': the fetch-config stage brings the node config.
+    """
+    found = [
+        path if path and is_regular_file(run.host, path) else ""
+        for path in (run.layout.node_config, run.layout.nbc_command)
+    ]
+    if any(found) or is_regular_file(run.host, run.layout.boot_document):
+        return Inputs(*found)
+    return None
 
 
 class Boot:
