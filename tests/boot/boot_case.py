@@ -189,6 +189,9 @@ def prepare(case: BootCase, node: Node, stack: ExitStack) -> list[str]:
     for source in (IMAGES / "any", IMAGES / case.image, case.folder / "given" / "root"):
         if source.is_dir():
             shutil.copytree(source, node.root, symlinks=True, dirs_exist_ok=True)
+    # git keeps no mode but the execute bit.
+    for baked in node.root.glob("opt/azure/containers/*.json"):
+        baked.chmod(0o600)
     enable(node.root, "multi-user.target", "boot-test-collector.service")
     if case.ordering == "rpm":
         use_rpm_ordering(node.root)
