@@ -1,7 +1,7 @@
 """
-The agent as a real process that sends itself SIGKILL at the N-th operation of its host.
+The agent as a real process that ends at the N-th operation of its host, by SIGKILL or a defect.
 
-    python killed_agent.py N ARGUMENTS...
+    python killed_agent.py kill|defect N ARGUMENTS...
 """
 
 import os
@@ -28,20 +28,22 @@ COUNTED = (
 
 
 class KilledHost(RealHost):
-    """Dies right before the operation whose turn it is; N = 0 never dies."""
+    """Breaks right before the operation whose turn it is; N = 0 never does."""
 
-    remaining = int(sys.argv[1])
+    remaining = int(sys.argv[2])
 
     def __getattribute__(self, name: str) -> Any:
         if name in COUNTED:
             KilledHost.remaining -= 1
-            if KilledHost.remaining == 0:
+            if KilledHost.remaining == 0 and sys.argv[1] == "kill":
                 os.kill(os.getpid(), signal.SIGKILL)
+            if KilledHost.remaining == 0:
+                raise RuntimeError("a defect")
         return super().__getattribute__(name)
 
 
 if __name__ == "__main__":
     agent_main.RealHost = KilledHost  # type: ignore[attr-defined]
-    code = agent_main.run_command(sys.argv[2:])
+    code = agent_main.run_command(sys.argv[3:])
     sys.stdout.write(f"operations={-KilledHost.remaining}\n")
     sys.exit(code)

@@ -1,4 +1,4 @@
-"""kill -9 of the real process, between every two operations of a boot."""
+"""kill -9 of the real process, or a defect in it, between every two operations of a boot."""
 
 import json
 import signal
@@ -14,8 +14,8 @@ from fairlead.agent.record import parse_record
 DRIVER = Path(__file__).parent / "killed_agent.py"
 
 
-def boot(root: Path, killed_at: int) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, str(DRIVER), str(killed_at), "boot", "--root", str(root)]
+def boot(root: Path, broken_at: int, how: str = "kill") -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(DRIVER), how, str(broken_at), "boot", "--root", str(root)]
     return subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
 
 
@@ -58,6 +58,23 @@ def test_a_killed_boot_leaves_parseable_files_and_the_second_boot_succeeds(
         assert json.loads(status.read_text())["ExitCode"] == "0"
         (record,) = root.rglob("*record.jsonl")
         assert parse_record(record.read_bytes())[-1].exit_code == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["scripts", "built-in-steps"])
+def test_a_defect_at_any_operation_still_leaves_a_verdict(tmp_path: Path, kind: str) -> None:
+    whole = boot(make_node(tmp_path / "whole", kind), 0)
+    operations = int(whole.stdout.rpartition("operations=")[2])
+
+    # The first operation finds out the layout: before it nobody knows where a verdict goes.
+    for broken_at in range(2, operations + 1):
+        root = make_node(tmp_path / f"at-{broken_at}", kind)
+
+        broken = boot(root, broken_at, "defect")
+
+        assert "Traceback" not in broken.stderr, broken_at
+        assert json.loads(find_status(root, kind).read_text())["ExitCode"] in ("0", "240", "241")
+        assert list(root.rglob("provision.complete")) != [], broken_at
 
 
 def find_status(root: Path, kind: str) -> Path:

@@ -42,6 +42,7 @@ def run_command(words: list[str]) -> int:
     if "--help" in words:
         print_out(usage())
         return 0
+    run = None
     try:
         arguments = parse_arguments(words)
         if arguments.command == "version":
@@ -49,11 +50,24 @@ def run_command(words: list[str]) -> int:
             return 0
         run = start_run(arguments)
         return COMMANDS[arguments.command](run, arguments)
-    except (FairleadError, OSError) as error:
+    except FairleadError as error:
         print_error(str(error))
     except Exception as error:  # noqa: BLE001 - door 3: a defect in a command ends as an exit code
-        print_error(f"defect: {error!r}")
+        cause = str(error) if isinstance(error, OSError) else f"defect: {error!r}"
+        print_error(cause)
+        if run is not None and words[0] in ("boot", "provision") and not run.is_dry:
+            _leave_last_word(run, cause)
     return 1
+
+
+def _leave_last_word(run: Run, cause: str) -> None:
+    """Leave a verdict where the boot itself broke, so that whoever waits for one does not."""
+    from fairlead.agent.status import NOT_STARTED, Outcome, publish
+
+    try:
+        publish(run, Outcome(NOT_STARTED, cause))
+    except OSError as error:
+        print_error(f"verdict not published: {error}")
 
 
 def start_run(arguments: Arguments) -> Run:
