@@ -22,12 +22,13 @@ $(STAMP): pyproject.toml
 
 setup: $(STAMP) ## create .venv with everything the other commands need
 
-check: $(STAMP) ## format check, lint, types, import contracts, Python floor of the agent
+check: $(STAMP) ## format, lint, types, import contracts, Python floor of the agent, class of every input
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/vermin --quiet --no-tips --violations --eval-annotations --target=3.10- src/fairlead/agent src/fairlead/contract src/fairlead/errors.py
+	$(BIN)/python -m pytest --quiet tests/unit/inputs/test_registry.py
 
 fix: $(STAMP) ## let the tools repair what they can
 	$(BIN)/ruff check --fix .

@@ -1,5 +1,5 @@
 """
-Hosts that exist in memory only, with a virtual clock and power cuts on purpose.
+Hosts and a world of pools that exist in memory only, with a virtual clock and faults on purpose.
 
-Imports the agent and what it imports: the real agent boots here. Never touches a real disk.
+Imports the agent and the controller: the real ones run here. Never touches a real disk.
 """

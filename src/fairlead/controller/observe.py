@@ -1,0 +1,149 @@
+"""
+The world as seams, and one read of it.
+
+A pass reads everything first and writes afterwards. A seam that cannot answer raises
+UnavailableError and the pass ends before it has written anything: trouble means keep.
+"""
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from fairlead.inputs.leaf import Json
+from fairlead.inputs.platform_inputs import CODE_DEFAULTS
+from fairlead.revision.hashing import CURRENT, Scheme
+from fairlead.rollout.machines import Machine, Machines, Template
+from fairlead.rollout.record import PoolRecord, RolloutPlan
+from fairlead.rollout.secrets import SecretStore, TokenSecret, UserData
+from fairlead.timeline.conditions import Condition
+from fairlead.timeline.journal import Journal
+
+
+class PoolState(enum.Enum):
+    """Where a pool is between two settled moments."""
+
+    NEW = "New"
+    SETTLED = "Settled"
+    DRIFTED = "Drifted"
+    ROLLING_OUT = "RollingOut"
+    SUPERSEDING = "Superseding"
+    HELD = "Held"
+    BLOCKED = "Blocked"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolStatus:
+    """What the owner sees. Written by the controller only."""
+
+    state: PoolState
+    sentence: str
+    version: str
+    updated: int
+    available: int
+    total: int
+    desired: int
+    conditions: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resolved:
+    """
+    What the names in the documents point to, looked up by the edge.
+
+    problem: why a lookup failed, or ''; then no revision is computed. legacy_hash: what a
+    controller before revisions would have recorded for these documents, or ''.
+    """
+
+    release_digest: str = ""
+    pull_secret: str = ""
+    trust_bundle: str = ""
+    legacy_hash: str = ""
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolDocuments:
+    """One pool's documents, as YAML, JSON or Kubernetes gives them."""
+
+    pool: Json
+    platform: Json
+    resolved: Resolved = Resolved()
+
+
+class Pools(Protocol):
+    """Where pools, their records and their status live."""
+
+    def list_pools(self) -> tuple[str, ...]:
+        """Return the names of all pools."""
+
+    def read_documents(self, pool: str) -> PoolDocuments:
+        """Return what is declared. Raises UnavailableError."""
+
+    def find_record(self, pool: str) -> PoolRecord | None:
+        """Return what the controller remembers, or None."""
+
+    def write_record(self, record: PoolRecord) -> None:
+        """Replace the record."""
+
+    def find_status(self, pool: str) -> PoolStatus | None:
+        """Return what the owner sees, or None."""
+
+    def write_status(self, pool: str, status: PoolStatus) -> None:
+        """Replace the status."""
+
+    def find_plan(self, pool: str) -> RolloutPlan | None:
+        """Return the plan that the owner approved, or None."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Code:
+    """What the running code brings along: its hash scheme and its own defaults."""
+
+    scheme: Scheme = CURRENT
+    defaults: Mapping[str, Json] = field(default_factory=lambda: CODE_DEFAULTS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class World:
+    """Everything outside, as seams."""
+
+    pools: Pools
+    machines: Machines
+    secrets: SecretStore
+    journal: Journal
+    code: Code = field(default_factory=Code)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """One read of everything that one pass looks at."""
+
+    pool: str
+    documents: PoolDocuments
+    record: PoolRecord | None
+    status: PoolStatus | None
+    plan: RolloutPlan | None
+    template: Template | None
+    machines: tuple[Machine, ...]
+    tokens: Mapping[str, TokenSecret]
+    user_data: Mapping[str, UserData]
+    code: Code
+    replaces_by_itself: bool = False
+
+
+def observe(pool: str, world: World) -> Snapshot:
+    """Return one read of a pool. Raises UnavailableError."""
+    return Snapshot(
+        pool=pool,
+        documents=world.pools.read_documents(pool),
+        record=world.pools.find_record(pool),
+        status=world.pools.find_status(pool),
+        plan=world.pools.find_plan(pool),
+        template=world.machines.find_template(pool),
+        machines=world.machines.list_machines(pool),
+        tokens={secret.id: secret for secret in world.secrets.list_tokens(pool)},
+        user_data={secret.id: secret for secret in world.secrets.list_user_data(pool)},
+        code=world.code,
+        replaces_by_itself=world.machines.replaces_by_itself,
+    )

@@ -1,0 +1,54 @@
+"""One pass over one pool: the whole path on one page."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from fairlead.controller.observe import World, observe
+from fairlead.controller.think import Thought, think
+from fairlead.rollout.carry_out import Hands, carry_out
+from fairlead.timeline.event import MACHINE_KINDS
+
+
+@dataclass(frozen=True, slots=True)
+class Chance:
+    """Where tokens and machine names are drawn from: an argument, so that a pass repeats."""
+
+    draw_token: Callable[[], str]
+    draw_name: Callable[[str], str]
+
+
+def reconcile(pool: str, world: World, chance: Chance, now: datetime) -> datetime | None:
+    """
+    Observe, think, carry out, record. Return when to look again, or None.
+
+    Thinking is the pure path: revise the inputs, seed the record, decide, plan. Safe to repeat
+    and safe to kill between any two writes: nothing is remembered that cannot be observed again.
+    """
+    thought = preview(pool, world, now)
+    hands = Hands(
+        pool=pool,
+        machines=world.machines,
+        secrets=world.secrets,
+        stub=thought.stub,
+        now=now,
+        draw_token=chance.draw_token,
+        draw_name=chance.draw_name,
+    )
+    carry_out(thought.first, hands)
+    # Events before the record: their keys make a repeated pass add none, and a record that was
+    # written first would hide what it should have told. The record before any machine moves: a
+    # failure that was seen must be remembered before its machine is gone.
+    world.journal.append(event for event in thought.events if event.kind not in MACHINE_KINDS)
+    if thought.record:
+        world.pools.write_record(thought.record)
+    carry_out(thought.then, hands)
+    world.journal.append(event for event in thought.events if event.kind in MACHINE_KINDS)
+    if thought.status:
+        world.pools.write_status(pool, thought.status)
+    return thought.wake
+
+
+def preview(pool: str, world: World, now: datetime) -> Thought:
+    """Return what the next pass does. Writes nothing."""
+    return think(observe(pool, world), now)

@@ -1,0 +1,95 @@
+"""
+The record that a pass works with: the stored one if it describes the template, else evidence.
+
+A crash between telling the template and writing the record, an upgrade from a controller without
+records, and a return after a downgrade all look the same from here: the template names a
+revision that the record does not. The template is right. What it names is decoded from its
+secret, so that a change made in the meantime still rolls, and a rollout in flight stays one.
+"""
+
+import dataclasses
+
+from fairlead.controller.observe import Snapshot
+from fairlead.decision.decision import ChangedIntent, Forced
+from fairlead.decision.explain import reason_text
+from fairlead.inputs.leaf import Unusable
+from fairlead.revision.difference import difference_of
+from fairlead.revision.rebase import rebase
+from fairlead.revision.revision import Revision, SecretContent
+from fairlead.rollout.record import MOST_HONOURED, Evidence, PoolRecord
+
+
+def seed(seen: Snapshot, wanted: Revision | Unusable, content: SecretContent) -> PoolRecord:
+    """Return a record whose target is what the template names, hashed under the running scheme."""
+    record = seen.record or PoolRecord(pool=seen.pool)
+    if seen.template is not None and not _describes(record, seen.template.revision):
+        record = _from_evidence(record, seen, wanted)
+    return dataclasses.replace(
+        record,
+        applied=_rebased(record.applied, seen, content),
+        target=_rebased(record.target, seen, content),
+    )
+
+
+def _describes(record: PoolRecord, revision: str) -> bool:
+    return record.target is not None and record.target.id == revision
+
+
+def _from_evidence(record: PoolRecord, seen: Snapshot, wanted: Revision | Unusable) -> PoolRecord:
+    target, evidence = _target_of(seen, wanted)
+    if target is None:
+        return record
+    applied = record.applied if seen.record else _applied_of(seen, target)
+    honoured = record.honoured
+    if target.force and target.force not in honoured:
+        honoured = (*honoured, target.force)[-MOST_HONOURED:]
+    reason = _reason_of(record.target or applied, target)
+    return dataclasses.replace(
+        record,
+        applied=applied,
+        target=target,
+        reason=reason,
+        sentence=f"Machines are replaced because {reason}.",
+        honoured=honoured,
+        failed=(),
+        halted="",
+        plan=None,
+        # With a record there is nothing to seed: its pointers are only behind the template.
+        seeded=evidence if seen.record is None else record.seeded,
+    )
+
+
+def _target_of(seen: Snapshot, wanted: Revision | Unusable) -> tuple[Revision | None, Evidence]:
+    template = seen.template
+    if template is None:
+        return None, Evidence.NOTHING
+    if token := seen.tokens.get(template.revision):
+        return token.revision, Evidence.SECRET
+    if isinstance(wanted, Unusable):
+        return None, Evidence.NOTHING
+    named = dataclasses.replace(wanted, id=template.revision)
+    legacy = seen.documents.resolved.legacy_hash
+    if legacy and legacy == template.legacy_hash:
+        return named, Evidence.LEGACY_HASH
+    return named, Evidence.COMPUTED
+
+
+def _applied_of(seen: Snapshot, target: Revision) -> Revision | None:
+    others = [machine.revision for machine in seen.machines if machine.revision != target.id]
+    if not others:
+        return target
+    return next((seen.tokens[name].revision for name in others if name in seen.tokens), None)
+
+
+def _reason_of(before: Revision | None, target: Revision) -> str:
+    if before is None or before.id == target.id:
+        return "the template says so"
+    if target.force and target.force != before.force:
+        return reason_text(Forced(target.force))
+    before = dataclasses.replace(before, scheme=target.scheme, content=target.content)
+    changes = difference_of(before, target).intent
+    return reason_text(ChangedIntent(changes)) if changes else "the template says so"
+
+
+def _rebased(revision: Revision | None, seen: Snapshot, content: SecretContent) -> Revision | None:
+    return rebase(revision, content, seen.code.scheme) if revision else None

@@ -1,0 +1,36 @@
+"""The state of a pool, from the facts after a pass. The first row that holds decides."""
+
+from fairlead.controller.observe import PoolState
+from fairlead.decision.decision import Adopt, HoldPlatformChange, ReplaceMachines, Unknown
+from fairlead.rollout.machines import Machine
+from fairlead.rollout.wait import WaitFor
+from fairlead.timeline.conditions import PoolFacts
+
+HOLDS = {WaitFor.STOP, WaitFor.PAUSE, WaitFor.WINDOW, WaitFor.PLAN}
+
+
+def state_of(facts: PoolFacts) -> PoolState:
+    """Return where the pool is."""
+    record = facts.record
+    waiting = {wait.wait_for for wait in facts.waits}
+    wants_more = record.is_rolling or isinstance(facts.decision, ReplaceMachines | Adopt)
+    rows = (
+        (isinstance(facts.decision, Unknown) or bool(facts.problems), PoolState.BLOCKED),
+        (WaitFor.HALT in waiting and record.is_rolling, PoolState.BLOCKED),
+        (wants_more and bool(waiting & HOLDS), PoolState.HELD),
+        (record.target is None, PoolState.NEW),
+        (record.is_rolling and _is_superseding(facts), PoolState.SUPERSEDING),
+        (record.is_rolling, PoolState.ROLLING_OUT),
+        (isinstance(facts.decision, HoldPlatformChange), PoolState.DRIFTED),
+    )
+    return next((state for holds, state in rows if holds), PoolState.SETTLED)
+
+
+def _is_superseding(facts: PoolFacts) -> bool:
+    record = facts.record
+    known = {revision.id for revision in (record.applied, record.target) if revision}
+    return any(_names(machine) - known for machine in facts.machines if not machine.is_leaving)
+
+
+def _names(machine: Machine) -> set[str]:
+    return {machine.revision, machine.heading_for} - {""}

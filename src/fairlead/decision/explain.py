@@ -1,0 +1,94 @@
+"""
+A decision as one sentence for the pool's owner: in the condition, the command line, the console.
+
+A sentence says since when, never how long: an age would change a condition on every pass.
+"""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import assert_never
+
+from fairlead.decision.decision import (
+    Adopt,
+    ChangedIntent,
+    Decision,
+    Forced,
+    HoldPlatformChange,
+    Keep,
+    Overdue,
+    Reason,
+    ReplaceMachines,
+    Unknown,
+)
+
+# A condition message is read in one line of a terminal; the rest is in the list of leaves.
+NAMED_LEAVES = 3
+
+
+def explain(decision: Decision, *, refreshes: bool = False) -> str:
+    """Return why machines are, or are not, replaced. `refreshes`: new machines get held changes."""
+    match decision:
+        case Keep():
+            return "Up to date: every input is as recorded; no machine will be replaced."
+        case Adopt(is_new=True):
+            return f"New pool: machines are made from revision {decision.wanted}."
+        case Adopt():
+            return f"No machine runs: revision {decision.wanted} is taken at once."
+        case HoldPlatformChange():
+            return _explain_hold(decision, refreshes=refreshes)
+        case ReplaceMachines():
+            return f"Machines are replaced because {reason_text(decision.because)}" + (
+                f"; {_counted(len(decision.takes_along), 'platform change')} along."
+                if decision.takes_along
+                else "."
+            )
+        case Unknown():
+            return f"Unknown: {decision.unusable}; no machine will be replaced."
+        case _:
+            assert_never(decision)
+
+
+def reason_text(reason: Reason) -> str:
+    """Return the reason that a replaced machine keeps."""
+    match reason:
+        case ChangedIntent():
+            leaves = listed(change.leaf for change in reason.changes)
+            return f"the pool's owner changed {leaves}"
+        case Forced():
+            return f"the pool's owner forced it ({reason.value})"
+        case Overdue():
+            return f"{listed(held.leaf for held in reason.held)} was held for too long"
+        case _:
+            assert_never(reason)
+
+
+def listed(names: Iterable[str]) -> str:
+    """Return the first names, sorted, and how many more there are."""
+    ordered = sorted(names)
+    shown = ", ".join(ordered[:NAMED_LEAVES])
+    rest = len(ordered) - NAMED_LEAVES
+    return f"{shown} and {rest} more" if rest > 0 else shown
+
+
+def moment(when: datetime) -> str:
+    """Return a moment as people and Kubernetes write it, in UTC, to the second."""
+    return when.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _explain_hold(decision: HoldPlatformChange, *, refreshes: bool) -> str:
+    held = decision.held
+    oldest = min((change.since for change in held), default=None)
+    since = f" since {moment(oldest)}" if oldest else ""
+    siblings = "new machines get it" if refreshes else "new machines boot like their siblings"
+    return (
+        f"Held: {_noun(len(held), 'platform change')} ({listed(change.leaf for change in held)})"
+        f"{since}; no machine will be replaced, {siblings}."
+    )
+
+
+def _noun(count: int, noun: str) -> str:
+    return f"{count} {noun}" + ("" if count == 1 else "s")
+
+
+def _counted(count: int, noun: str) -> str:
+    return _noun(count, noun) + (" goes" if count == 1 else " go")

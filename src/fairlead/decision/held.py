@@ -1,0 +1,60 @@
+"""
+Platform changes that a pool does not have: each with an id, an owner, a severity and an age.
+
+The age is that of the leaf, not of its latest value: a leaf that changes every week must not
+stay young for ever.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from fairlead.contract.canonical import digest_of
+from fairlead.inputs.leaf import Severity
+from fairlead.inputs.platform_inputs import ChangeNotice
+from fairlead.inputs.registry import severity_of
+from fairlead.revision.difference import LeafChange
+
+ID_DIGITS = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldChange:
+    """One platform change that waits for the next rollout."""
+
+    id: str
+    leaf: str
+    owner: str
+    severity: Severity
+    since: datetime
+
+
+def held_changes(
+    changes: tuple[LeafChange, ...],
+    notices: Mapping[str, ChangeNotice],
+    known: tuple[HeldChange, ...],
+    now: datetime,
+) -> tuple[HeldChange, ...]:
+    """Return the changes as held, each since the moment that its leaf was first seen to differ."""
+    since = {held.leaf: held.since for held in known}
+    return tuple(
+        _held(change, notices.get(change.leaf, ChangeNotice()), since.get(change.leaf, now))
+        for change in changes
+    )
+
+
+def _held(change: LeafChange, notice: ChangeNotice, since: datetime) -> HeldChange:
+    identity = digest_of("fairlead/platform-change", [change.leaf, change.digest])
+    return HeldChange(
+        id=notice.id or "pc-" + identity[:ID_DIGITS],
+        leaf=change.leaf,
+        owner=notice.owner or change.owner,
+        severity=notice.severity or severity_of(change.leaf),
+        since=since,
+    )
+
+
+def overdue_at(held: HeldChange, maximum_age: Mapping[Severity, timedelta]) -> datetime | None:
+    """Return when a held change becomes a rollout, or None if its severity has no limit."""
+    limit = maximum_age.get(held.severity)
+    return held.since + limit if limit is not None else None

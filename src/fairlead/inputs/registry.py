@@ -1,0 +1,133 @@
+"""
+The class of every leaf: the one table that says what a change of an input means.
+
+A leaf that no row names is unknown. It is treated as the platform's, so that it shows as drift
+and never rolls; tests/unit/inputs fails the build before such a leaf can ship.
+"""
+
+from functools import cache
+
+from fairlead.inputs.leaf import Leaf, LeafClass, Severity, Shape
+from fairlead.inputs.platform_inputs import PLATFORM, PLATFORM_LEAVES, UNREGISTERED_OWNER
+from fairlead.inputs.shape import (
+    ANY,
+    BATCHES,
+    BUDGET,
+    COUNT,
+    DURATION,
+    FLAG,
+    PAUSE,
+    TAINTS,
+    TEXT,
+    WINDOWS,
+    one_of,
+)
+from fairlead.inputs.user_intent import INTENT_LEAVES
+
+WILDCARD = ".*"
+
+
+def _setting(path: str, shape: Shape, says: str) -> Leaf:
+    return Leaf(path=path, leaf_class=LeafClass.IN_PLACE, shape=shape, says=says)
+
+
+def _ignored(path: str, shape: Shape, reason: str) -> Leaf:
+    return Leaf(path=path, leaf_class=LeafClass.IGNORED, shape=shape, says=reason)
+
+
+# Applied to a pool without replacing a machine. Paths below `spec` of the NodePool document.
+SETTING_LEAVES = (
+    _setting("replicas", COUNT, "how many machines"),
+    _setting("autoscaling.min", COUNT, "fewest machines"),
+    _setting("autoscaling.max", COUNT, "most machines"),
+    _setting("labels.*", TEXT, "a node label"),
+    _setting("taints", TAINTS, "node taints"),
+    _setting("timeouts.drain", DURATION, "how long a drain may take"),
+    _setting("timeouts.detach", DURATION, "how long detaching volumes may take"),
+    _setting("timeouts.join", DURATION, "how long a machine may take to become ready"),
+    _setting("autoRepair", FLAG, "whether failed machines are replaced"),
+    _setting("management.type", one_of("Replace", "InPlace"), "how machines change"),
+    _setting("management.strategy", one_of("RollingUpdate", "OnDelete"), "who removes machines"),
+    _setting("management.maxSurge", BUDGET, "machines above the wanted number; rounds up"),
+    _setting("management.maxUnavailable", BUDGET, "machines that may be missing; rounds down"),
+    _setting("rollout.windows", WINDOWS, "when machines may be replaced"),
+    _setting("rollout.canary", BATCHES, "sizes of the first batches"),
+    _setting("rollout.soak", DURATION, "how long a batch must hold before the next"),
+    _setting("rollout.haltAfter", COUNT, "failed machines that halt a rollout"),
+    _setting("rollout.estimate", DURATION, "how long replacing one machine takes"),
+    _setting("platformChanges.newNodes", one_of("Hold", "Refresh"), "what new machines boot from"),
+    _setting("platformChanges.maximumAge.routine", DURATION, "longest hold of a routine change"),
+    _setting("platformChanges.maximumAge.security", DURATION, "longest hold of a security change"),
+    _setting(
+        "platformChanges.maximumAge.connectivity", DURATION, "longest hold of a connectivity change"
+    ),
+    _setting("secretContent", one_of("Ignore", "Drift", "Roll"), "what changed secrets mean"),
+    _setting("paused", PAUSE, "whether rollouts wait"),
+    _setting("force", TEXT, "a value that was not seen before replaces every machine once"),
+)
+
+# Digests of what the two names point to; the pool's secretContent says what a change means.
+CONTENT_LEAVES = tuple(
+    Leaf(path=path, leaf_class=LeafClass.CONTENT, shape=TEXT, says=says)
+    for path, says in (
+        ("pullSecret.content", "content of the pull secret"),
+        ("trustBundle.content", "content of the trust bundle"),
+    )
+)
+
+IGNORED_LEAVES = (
+    _ignored("description", TEXT, "a note for people; no machine sees it"),
+    _ignored("platform.description", TEXT, "a note for people; no machine sees it"),
+    _ignored("platform.notices.*", ANY, "says who owns a change; is not itself a change"),
+)
+
+# What is written into user data; every machine that boots reads the current one.
+STUB_LEAVES = (
+    _setting("platform.stub.endpoint", TEXT, "where node configs are fetched"),
+    _setting("platform.stub.ca", TEXT, "certificate authority of that endpoint"),
+    _setting("platform.stub.proxy", TEXT, "proxy on the way to that endpoint"),
+    _setting("platform.stopEverything", FLAG, "the kill switch: no machine comes or goes"),
+)
+
+REGISTRY = (
+    *INTENT_LEAVES,
+    *CONTENT_LEAVES,
+    *PLATFORM_LEAVES,
+    *SETTING_LEAVES,
+    *STUB_LEAVES,
+    *IGNORED_LEAVES,
+)
+
+_EXACT = {row.path: row for row in REGISTRY if not row.path.endswith(WILDCARD)}
+_FAMILIES = tuple((row.path.removesuffix("*"), row) for row in REGISTRY if row.path[-1] == "*")
+
+
+@cache
+def find_row(path: str) -> Leaf | None:
+    """Return the row that registers a leaf, or None for an unknown leaf."""
+    if path in _EXACT:
+        return _EXACT[path]
+    return next((row for prefix, row in _FAMILIES if path.startswith(prefix)), None)
+
+
+def class_of(path: str) -> LeafClass:
+    """Return the class of a leaf; an unknown leaf is the platform's."""
+    row = find_row(path)
+    return row.leaf_class if row else LeafClass.PLATFORM
+
+
+def owner_of(path: str) -> str:
+    """Return who owns a leaf."""
+    row = find_row(path)
+    return row.owner if row else UNREGISTERED_OWNER
+
+
+def severity_of(path: str) -> Severity:
+    """Return how much holding a change of this leaf may hurt."""
+    row = find_row(path)
+    return row.severity if row else Severity.ROUTINE
+
+
+def is_platform_path(path: str) -> bool:
+    """Say whether a leaf comes from the PlatformConfig document."""
+    return path.startswith(PLATFORM)

@@ -1,0 +1,212 @@
+"""
+The shapes of values in NodePool and PlatformConfig: what may be written, and its one form.
+
+Sets are sorted, durations become seconds, and what is empty is absent. YAML, JSON and Kubernetes
+give the same Python values, so a shape never sees text that a document parser should have read.
+"""
+
+import re
+from collections.abc import Mapping
+from datetime import datetime
+
+from fairlead.errors import InputError
+from fairlead.inputs.leaf import Json, Shape
+
+LARGEST_NUMBER = 2**31 - 1
+DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+UNIT_SECONDS = {"d": 86400, "h": 3600, "m": 60, "s": 1}
+TAINT_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+
+_DURATION = re.compile(r"(?:\d+[dhms])+", re.ASCII)
+_PERCENT = re.compile(r"(\d{1,3})%", re.ASCII)
+_CLOCK = re.compile(r"([01]\d|2[0-3]):([0-5]\d)", re.ASCII)
+
+
+def pruned(value: Json) -> Json:
+    """Return a value without what is empty inside it: nil against empty never matters."""
+    if isinstance(value, Mapping):
+        kept = {name: pruned(item) for name, item in value.items()}
+        return {name: item for name, item in kept.items() if not is_empty(item)}
+    if isinstance(value, list | tuple):
+        return [pruned(item) for item in value]
+    return value
+
+
+def is_empty(value: Json) -> bool:
+    """Say whether a value means "not set". False and 0 are values that somebody wrote."""
+    return value is None or (isinstance(value, str | list | tuple | Mapping) and not value)
+
+
+def kind_of(value: Json) -> str:
+    """Name a value's kind as a person would."""
+    if isinstance(value, bool):
+        return "true or false"
+    if isinstance(value, int | float):
+        return f"the number {value}"
+    if isinstance(value, str):
+        return f"the text {value!r}" if len(value) <= 40 else "text"  # noqa: PLR2004 - one line
+    if isinstance(value, Mapping):
+        return "a mapping"
+    return "a list" if isinstance(value, list | tuple) else "nothing"
+
+
+def _text(value: Json, path: str) -> str:
+    if not isinstance(value, str):
+        raise InputError(f"found {kind_of(value)}, expected text", field=path)
+    return value
+
+
+def _count(value: Json, path: str) -> int:
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)  # Kubernetes clients may give 3.0 for 3
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= LARGEST_NUMBER:
+        raise InputError(f"found {kind_of(value)}, expected a whole number from 0", field=path)
+    return value
+
+
+def _flag(value: Json, path: str) -> bool:
+    if not isinstance(value, bool):
+        raise InputError(f"found {kind_of(value)}, expected true or false", field=path)
+    return value
+
+
+def _texts(value: Json, path: str) -> list[Json]:
+    if not isinstance(value, list | tuple):
+        raise InputError(f"found {kind_of(value)}, expected a list of texts", field=path)
+    return [_text(item, f"{path}[{at}]") for at, item in enumerate(value)]
+
+
+def _text_set(value: Json, path: str) -> list[Json]:
+    return [*sorted({str(item) for item in _texts(value, path) if item})]
+
+
+def _any(value: Json, path: str) -> Json:
+    del path
+    return pruned(value)
+
+
+def _duration(value: Json, path: str) -> int:
+    if isinstance(value, str) and _DURATION.fullmatch(value):
+        parts = re.findall(r"(\d+)([dhms])", value)
+        return sum(int(number) * UNIT_SECONDS[unit] for number, unit in parts)
+    raise InputError(
+        f"found {kind_of(value)}, expected a duration", field=path, hint="90s, 10m, 1h30m or 7d"
+    )
+
+
+def _budget(value: Json, path: str) -> Json:
+    if isinstance(value, str):
+        percent = _PERCENT.fullmatch(value)
+        if percent and int(percent[1]) <= 100:  # noqa: PLR2004 - per cent
+            return f"{int(percent[1])}%"
+        raise InputError(f"found {kind_of(value)}, expected 2 or 25%", field=path)
+    return _count(value, path)
+
+
+def _batches(value: Json, path: str) -> list[Json]:
+    if not isinstance(value, list | tuple):
+        raise InputError(f"found {kind_of(value)}, expected a list like [1, 25%]", field=path)
+    return [_budget(item, f"{path}[{at}]") for at, item in enumerate(value)]
+
+
+def moment_text(value: Json, path: str) -> str:
+    """Return an RFC 3339 moment with its offset, as it was written. Raises InputError."""
+    try:
+        moment = datetime.fromisoformat(_text(value, path))
+    except ValueError as error:
+        raise InputError(f"{value!r} is not an RFC 3339 date and time", field=path) from error
+    if moment.tzinfo is None:
+        raise InputError(f"{value!r} names no time zone", field=path, hint="end it with Z")
+    return moment.isoformat()
+
+
+def _pause(value: Json, path: str) -> Json:
+    if isinstance(value, bool):
+        return {"paused": value}
+    if isinstance(value, str):
+        return {"paused": True, "until": moment_text(value, path)}
+    fields = mapping_of(value, path, ("until", "scalingToo"))
+    pause: dict[str, Json] = {"paused": True}
+    if "until" in fields:
+        pause["until"] = moment_text(fields["until"], f"{path}.until")
+    if "scalingToo" in fields:
+        pause["scalingToo"] = _flag(fields["scalingToo"], f"{path}.scalingToo")
+    return pause
+
+
+def mapping_of(value: Json, path: str, names: tuple[str, ...]) -> Mapping[str, Json]:
+    """Return a mapping that holds only these names, without what is empty. Raises InputError."""
+    if not isinstance(value, Mapping):
+        raise InputError(f"found {kind_of(value)}, expected a mapping", field=path)
+    for name in value:
+        if name not in names:
+            raise InputError(
+                "this field is not known", field=f"{path}.{name}", hint="known: " + ", ".join(names)
+            )
+    return {name: item for name, item in value.items() if not is_empty(item)}
+
+
+def _taints(value: Json, path: str) -> list[Json]:
+    if not isinstance(value, list | tuple):
+        raise InputError(f"found {kind_of(value)}, expected a list of taints", field=path)
+    found: dict[tuple[str, str], Json] = {}
+    for at, item in enumerate(value):
+        fields = mapping_of(item, f"{path}[{at}]", ("key", "value", "effect"))
+        key = _text(fields.get("key"), f"{path}[{at}].key")
+        effect = _text(fields.get("effect"), f"{path}[{at}].effect")
+        if effect not in TAINT_EFFECTS:
+            names = ", ".join(TAINT_EFFECTS)
+            raise InputError(f"{effect!r} is none of {names}", field=f"{path}[{at}].effect")
+        found[key, effect] = dict(fields)
+    return [found[key] for key in sorted(found)]
+
+
+def _windows(value: Json, path: str) -> list[Json]:
+    if not isinstance(value, list | tuple):
+        raise InputError(f"found {kind_of(value)}, expected a list of windows", field=path)
+    return [_window(item, f"{path}[{at}]") for at, item in enumerate(value)]
+
+
+def _window(value: Json, path: str) -> Json:
+    fields = mapping_of(value, path, ("days", "start", "duration", "zone"))
+    days = _texts(fields.get("days", list(DAYS)), f"{path}.days")
+    if strange := [day for day in days if day not in DAYS]:
+        raise InputError(f"{strange[0]!r} is none of {', '.join(DAYS)}", field=f"{path}.days")
+    start = _text(fields.get("start"), f"{path}.start")
+    if not _CLOCK.fullmatch(start):
+        raise InputError(f"{start!r} is not a time like 22:00", field=f"{path}.start")
+    return {
+        "days": [day for day in DAYS if day in days],
+        "start": start,
+        "duration": _duration(fields.get("duration"), f"{path}.duration"),
+        "zone": _text(fields.get("zone", "UTC"), f"{path}.zone"),
+    }
+
+
+def one_of(*names: str) -> Shape:
+    """Return the shape of a choice between names."""
+
+    def parse(value: Json, path: str) -> str:
+        if value not in names:
+            raise InputError(f"found {kind_of(value)}, expected {' or '.join(names)}", field=path)
+        return str(value)
+
+    return Shape(parse, {"enum": list(names)})
+
+
+_BUDGET_SCHEMA: Mapping[str, Json] = {
+    "anyOf": [{"type": "integer", "minimum": 0}, {"type": "string", "pattern": "^[0-9]{1,3}%$"}]
+}
+
+TEXT = Shape(_text, {"type": "string"})
+COUNT = Shape(_count, {"type": "integer", "minimum": 0, "maximum": LARGEST_NUMBER})
+FLAG = Shape(_flag, {"type": "boolean"})
+TEXTS = Shape(_texts, {"type": "array", "items": {"type": "string"}})
+TEXT_SET = Shape(_text_set, {"type": "array", "items": {"type": "string"}})
+ANY = Shape(_any, {})
+DURATION = Shape(_duration, {"type": "string", "pattern": "^([0-9]+[dhms])+$"})
+BUDGET = Shape(_budget, _BUDGET_SCHEMA)
+BATCHES = Shape(_batches, {"type": "array", "items": _BUDGET_SCHEMA})
+PAUSE = Shape(_pause, {"anyOf": [{"type": "boolean"}, {"type": "string"}, {"type": "object"}]})
+TAINTS = Shape(_taints, {"type": "array", "items": {"type": "object"}})
+WINDOWS = Shape(_windows, {"type": "array", "items": {"type": "object"}})

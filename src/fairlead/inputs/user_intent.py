@@ -1,0 +1,68 @@
+"""
+What the pool's owner wrote, and only that. A change of any leaf here replaces machines.
+
+Not set stays not set: a value that we fill in belongs to platform_inputs.py, since a changed
+default of ours would otherwise roll every fleet.
+"""
+
+from dataclasses import dataclass
+
+from fairlead.inputs.leaf import Leaf, LeafClass, Leaves, Shape
+from fairlead.inputs.shape import ANY, COUNT, FLAG, TEXT, TEXT_SET, one_of
+
+
+def _intent(path: str, shape: Shape, says: str) -> Leaf:
+    return Leaf(path=path, leaf_class=LeafClass.INTENT, shape=shape, says=says)
+
+
+# Paths are those of the NodePool document below `spec`.
+INTENT_LEAVES = (
+    _intent("release.version", TEXT, "Kubernetes version"),
+    _intent("release.digest", TEXT, "digest that the version resolved to; a rebuild is a change"),
+    _intent("imageBase", TEXT, "base of the machine image"),
+    _intent("osStream", TEXT, "operating system stream, if not the default of the version"),
+    _intent("config.kubelet.*", ANY, "one field of the kubelet configuration"),
+    _intent("config.containerd.*", ANY, "one section of the containerd configuration"),
+    _intent("config.sysctl.*", TEXT, "one kernel setting"),
+    _intent("config.files.*", ANY, "one file"),
+    _intent("config.mirrors.*", ANY, "mirrors of one registry, in the order they are tried"),
+    _intent("pullSecret.name", TEXT, "name of the pull secret"),
+    _intent("trustBundle.name", TEXT, "name of the trust bundle"),
+    _intent("proxy.http", TEXT, "HTTP proxy"),
+    _intent("proxy.https", TEXT, "HTTPS proxy"),
+    _intent("proxy.noProxy", TEXT_SET, "addresses reached directly, as the owner listed them"),
+    _intent("imagePolicy.*", ANY, "one image policy"),
+    _intent("tlsProfile", ANY, "TLS profile"),
+    _intent("sshKeys", TEXT_SET, "keys that may log in"),
+    _intent("fips", FLAG, "FIPS mode"),
+    _intent("endpoint.access", one_of("Public", "Private", "PublicAndPrivate"), "endpoint access"),
+    _intent("endpoint.port", COUNT, "port of the API server"),
+    _intent("endpoint.advertiseAddress", TEXT, "address the API server is advertised at"),
+    _intent("endpoint.name", TEXT, "own name of the API server"),
+    _intent("machineTemplate.*", ANY, "one machine-template field"),
+    _intent("proxyImage", TEXT, "this pool's own data-plane proxy image"),
+)
+
+# A stream equal to the default of its version is the same as none. The default follows from the
+# version alone, so from intent alone. Rows are never edited: a changed row would change what
+# stored intent means. Each row holds from its version on.
+OS_STREAM_OF_VERSION = (((0, 0), "ubuntu-22.04"), ((1, 34), "ubuntu-24.04"))
+
+
+@dataclass(frozen=True, slots=True)
+class UserIntent:
+    """The owner's half of the inputs: leaves by path."""
+
+    leaves: Leaves
+
+    @property
+    def release_version(self) -> str:
+        """The Kubernetes version, or ''."""
+        return str(self.leaves.get("release.version", ""))
+
+
+def default_os_stream(version: str) -> str:
+    """Return the published default stream of a Kubernetes version."""
+    numbers = version.removeprefix("v").split(".")[:2]
+    key = tuple(int(number) if number.isdecimal() else 0 for number in numbers)
+    return [stream for since, stream in OS_STREAM_OF_VERSION if since <= key or since == (0, 0)][-1]

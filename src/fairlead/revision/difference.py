@@ -1,0 +1,63 @@
+"""
+Which leaves differ between two revisions, and whose they are: the explanation of a decision.
+
+Compared leaf by leaf through their digests, so the hashes differ exactly if this list is not
+empty.
+"""
+
+from dataclasses import dataclass
+
+from fairlead.errors import InvariantError
+from fairlead.inputs.leaf import Json, LeafClass
+from fairlead.inputs.registry import owner_of
+from fairlead.revision.hashing import Scheme, half_of, leaf_digests
+from fairlead.revision.revision import Revision
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeafChange:
+    """One leaf that differs. None stands for not set."""
+
+    leaf: str
+    half: LeafClass
+    owner: str
+    before: Json
+    after: Json
+    digest: str
+
+    def __str__(self) -> str:
+        return self.leaf
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Everything that differs between two revisions, by owner, sorted by leaf."""
+
+    intent: tuple[LeafChange, ...]
+    platform: tuple[LeafChange, ...]
+
+
+def difference_of(before: Revision, after: Revision) -> Difference:
+    """Return what differs. Both revisions must be hashed under one scheme and one content rule."""
+    if (before.scheme, before.content) != (after.scheme, after.content):
+        raise InvariantError(f"compared {before} with {after} before rebasing it")
+    if (before.intent_hash, before.platform_hash) == (after.intent_hash, after.platform_hash):
+        return Difference((), ())
+    scheme = Scheme(after.scheme)
+    old, new = leaf_digests(before.leaves, scheme), leaf_digests(after.leaves, scheme)
+    changes = [
+        LeafChange(
+            leaf=path,
+            half=half_of(path, after.content),
+            owner=owner_of(path),
+            before=before.leaves.get(path),
+            after=after.leaves.get(path),
+            digest=new.get(path, ""),
+        )
+        for path in sorted(old.keys() | new.keys())
+        if old.get(path) != new.get(path)
+    ]
+    return Difference(
+        tuple(change for change in changes if change.half is LeafClass.INTENT),
+        tuple(change for change in changes if change.half is LeafClass.PLATFORM),
+    )

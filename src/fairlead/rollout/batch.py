@@ -1,0 +1,53 @@
+"""
+Canary batches: how many machines may have the target by now, and since when the last batch holds.
+
+Nothing is remembered: the moments at which machines became ready say which batch has held long
+enough. After the last listed batch the budgets alone decide.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from fairlead.rollout.machines import Machine
+from fairlead.rollout.policy import Policy
+from fairlead.rollout.wait import Wait, WaitFor
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """How many machines may have the target, and what the next batch waits for, if anything."""
+
+    machines: int
+    wait: Wait | None = None
+
+
+def allowance_of(
+    machines: tuple[Machine, ...], target: str, desired: int, policy: Policy, now: datetime
+) -> Allowance:
+    """Return how far a rollout may go at this moment."""
+    ready = sorted(
+        machine.ready_at
+        for machine in machines
+        if machine.revision == target and machine.is_available and machine.ready_at
+    )
+    reached = 0
+    for number, size in enumerate(policy.canary, start=1):
+        reached = min(reached + max(size.rounded_up(desired), 1), desired)
+        if reached == desired:
+            break
+        if wait := _batch_wait(number, reached, ready, policy, now):
+            return Allowance(reached, wait)
+    return Allowance(desired)
+
+
+def _batch_wait(
+    number: int, reached: int, ready: list[datetime], policy: Policy, now: datetime
+) -> Wait | None:
+    if len(ready) < reached:
+        says = f"batch {number}: {len(ready)} of {reached} machines are ready"
+        return Wait(wait_for=WaitFor.SOAK, says=says)
+    holds_until = ready[reached - 1] + policy.soak
+    if holds_until > now:
+        says = f"batch {number} soaks"
+        return Wait(wait_for=WaitFor.SOAK, says=says, until=holds_until)
+    return None

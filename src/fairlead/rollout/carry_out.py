@@ -1,0 +1,121 @@
+"""
+Steps to effects, through the seams. Each step is one write and safe to repeat.
+
+Tokens and machine names are drawn here, from what the caller passes in.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import assert_never
+
+from fairlead.errors import ConflictError
+from fairlead.inputs.platform_inputs import Stub
+from fairlead.rollout.machines import Machines
+from fairlead.rollout.secrets import HALF_LIFE, SecretStore, TokenSecret, UserData
+from fairlead.rollout.step import (
+    ApplySettings,
+    ApplyTemplate,
+    ChangeMachine,
+    CreateMachine,
+    CreateToken,
+    DeletePair,
+    ExpireToken,
+    PointTemplate,
+    RemoveMachine,
+    ReviveToken,
+    RotateToken,
+    SecretStep,
+    ServeRevision,
+    Step,
+    WriteUserData,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hands:
+    """Everything that steps are carried out with, for one pool and one moment."""
+
+    pool: str
+    machines: Machines
+    secrets: SecretStore
+    stub: Stub
+    now: datetime
+    draw_token: Callable[[], str]
+    draw_name: Callable[[str], str]
+
+
+def carry_out(steps: Iterable[Step], hands: Hands) -> None:
+    """Take the steps in order. Raises UnavailableError or ConflictError; the rest is not taken."""
+    for step in steps:
+        match step:
+            case PointTemplate():
+                hands.machines.point_template(hands.pool, step.template)
+            case ApplyTemplate():
+                hands.machines.apply_template(hands.pool, step.template)
+            case CreateMachine():
+                name = hands.draw_name(hands.pool)
+                hands.machines.create_machine(hands.pool, name, step.revision)
+            case RemoveMachine():
+                hands.machines.remove_machine(step.machine, step.reason)
+            case ChangeMachine():
+                hands.machines.change_machine(step.machine, step.revision)
+            case ApplySettings():
+                hands.machines.apply_settings(step.machine, step.settings)
+            case _:
+                _carry_out_secret(step, hands)
+
+
+def _carry_out_secret(step: SecretStep, hands: Hands) -> None:
+    match step:
+        case CreateToken():
+            secret = TokenSecret(
+                pool=hands.pool,
+                id=step.id,
+                revision=step.revision,
+                served=step.served,
+                token=hands.draw_token(),
+                issued_at=hands.now,
+            )
+            hands.secrets.write_token(secret)
+        case WriteUserData():
+            token = _token(hands, step.id).token
+            hands.secrets.write_user_data(
+                UserData(pool=hands.pool, id=step.id, token=token, stub=hands.stub)
+            )
+        case DeletePair():
+            hands.secrets.delete_user_data(hands.pool, step.id)
+            hands.secrets.delete_token(hands.pool, step.id)
+        case RotateToken() | ReviveToken() | ExpireToken() | ServeRevision():
+            hands.secrets.write_token(_changed(_token(hands, step.id), step, hands))
+        case _:
+            assert_never(step)
+
+
+def _changed(
+    secret: TokenSecret, step: RotateToken | ReviveToken | ExpireToken | ServeRevision, hands: Hands
+) -> TokenSecret:
+    match step:
+        case RotateToken():
+            return replace(
+                secret,
+                token=hands.draw_token(),
+                issued_at=hands.now,
+                previous=secret.token,
+                previous_until=hands.now + HALF_LIFE,
+            )
+        case ReviveToken():
+            return replace(secret, expires_at=None)
+        case ExpireToken():
+            return replace(secret, expires_at=step.at)
+        case ServeRevision():
+            return replace(secret, served=step.served, problem="")
+        case _:
+            assert_never(step)
+
+
+def _token(hands: Hands, pair: str) -> TokenSecret:
+    for secret in hands.secrets.list_tokens(hands.pool):
+        if secret.id == pair:
+            return secret
+    raise ConflictError(f"token secret of {hands.pool} {pair} went away during the pass")

@@ -1,0 +1,132 @@
+"""
+Machines and the template they are made from, and the seam behind which they live.
+
+A machine carries two revision ids: the one its template named, and the one it booted. They differ
+only where a pool refreshes new machines under the name of a held revision.
+"""
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Protocol
+
+from fairlead.inputs.leaf import Json, Leaves
+
+
+class Phase(enum.Enum):
+    """Where a machine is in its life. It leaves only because it was told to."""
+
+    BOOTING = "booting"
+    READY = "ready"
+    NOT_READY = "not-ready"
+    FAILED = "failed"
+    LEAVING = "leaving"  # drains, then goes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeSettings:
+    """What reaches machines without replacing them. No timeout means: wait for ever."""
+
+    labels: Mapping[str, str] = field(default_factory=dict)
+    taints: tuple[Json, ...] = ()
+    drain_timeout: timedelta | None = None
+    detach_timeout: timedelta | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Machine:
+    """
+    One machine as its edge sees it.
+
+    revision: id that its template named. booted: id of the inputs it fetched, or ''.
+    heading_for: id that an in-place change is taking it to, or ''.
+    ready_at: since when it is ready, for soaking. problem: what it waits for or died of, as its
+    edge says (a disruption budget, a quota, the end of its flight record).
+    reason: why it was told to leave; it stays with the machine.
+    """
+
+    name: str
+    pool: str
+    revision: str
+    phase: Phase
+    created_at: datetime
+    booted: str = ""
+    heading_for: str = ""
+    ready_at: datetime | None = None
+    problem: str = ""
+    reason: str = ""
+    settings: NodeSettings = field(default_factory=NodeSettings)
+
+    @property
+    def is_available(self) -> bool:
+        """Say whether it counts as available: ready, staying, and not being changed."""
+        return self.phase is Phase.READY and not self.is_in_flight
+
+    @property
+    def is_leaving(self) -> bool:
+        """Say whether it was told to leave."""
+        return self.phase is Phase.LEAVING
+
+    @property
+    def is_in_flight(self) -> bool:
+        """Say whether an in-place change is under way."""
+        return bool(self.heading_for) and self.heading_for != self.revision
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Template:
+    """
+    What machines are made from. `revision`, `version` and `machine_template` replace machines
+    when they change; the rest is applied in place.
+
+    legacy_hash: what a controller before revisions left there, evidence for seeding.
+    is_held: an edge that replaces machines by itself must not, for now.
+    """
+
+    revision: str
+    version: str
+    machine_template: Leaves
+    replicas: int
+    settings: NodeSettings = field(default_factory=NodeSettings)
+    generation: int = 1
+    observed_generation: int = 1
+    legacy_hash: str = ""
+    is_held: bool = False
+
+    @property
+    def is_observed(self) -> bool:
+        """Say whether the edge has seen the latest write."""
+        return self.observed_generation >= self.generation
+
+
+class Machines(Protocol):
+    """Where machines live. Every write is safe to repeat; names are never used twice."""
+
+    # True if the edge replaces machines of an older template by itself, as Cluster API does;
+    # then only templates are written here.
+    replaces_by_itself: bool
+
+    def list_machines(self, pool: str) -> tuple[Machine, ...]:
+        """Return the pool's machines, those that leave included. Raises UnavailableError."""
+
+    def find_template(self, pool: str) -> Template | None:
+        """Return the pool's template, or None."""
+
+    def point_template(self, pool: str, template: Template) -> None:
+        """Name another revision; the generation goes up."""
+
+    def apply_template(self, pool: str, template: Template) -> None:
+        """Change replicas and settings; machines stay."""
+
+    def create_machine(self, pool: str, name: str, revision: str) -> None:
+        """Start a machine from the template's pair."""
+
+    def remove_machine(self, name: str, reason: str) -> None:
+        """Tell a machine to drain and go; the reason stays with it."""
+
+    def change_machine(self, name: str, revision: str) -> None:
+        """Take a machine to another revision in place."""
+
+    def apply_settings(self, name: str, settings: NodeSettings) -> None:
+        """Give a running machine its labels, taints and timeouts."""

@@ -1,0 +1,276 @@
+"""
+Machines and policy to the next steps, or why there are none. Pure.
+
+Our own steps keep the budgets at every instant: no available machine is removed unless enough
+stay available, and none is created above the surge. What fails or is asked for in between may
+exceed them; then nothing is removed until machines are back.
+"""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import assert_never
+
+from fairlead.rollout.batch import Allowance, allowance_of
+from fairlead.rollout.in_place import change_steps, degradation_of
+from fairlead.rollout.machines import Machine, Phase
+from fairlead.rollout.policy import MOST_REPAIRED, Policy, Strategy
+from fairlead.rollout.progress import failure_of, machine_waits
+from fairlead.rollout.record import ChangeClass, RolloutPlan
+from fairlead.rollout.step import ChangeMachine, CreateMachine, RemoveMachine
+from fairlead.rollout.wait import Wait, WaitFor
+from fairlead.rollout.window import fits, next_start
+
+MachineChange = CreateMachine | RemoveMachine | ChangeMachine
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Situation:
+    """
+    What a plan is made from.
+
+    target: revision id of the template. reason: why machines are replaced. bound: the plan that
+    must not be exceeded. is_stopped: the kill switch. halted: why the rollout halted, or ''.
+    """
+
+    machines: tuple[Machine, ...]
+    target: str
+    desired: int
+    policy: Policy
+    now: datetime
+    reason: str = ""
+    bound: RolloutPlan | None = None
+    is_stopped: bool = False
+    halted: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MachinePlan:
+    """The next steps on machines, the machines once they are taken, and what is waited for."""
+
+    steps: tuple[MachineChange, ...]
+    after: tuple[Machine, ...]
+    waits: tuple[Wait, ...]
+
+
+def plan_machines(situation: Situation) -> MachinePlan:
+    """
+    Return the next steps that keep the pool within its policy.
+
+    Planning again after they are taken gives none, as long as no machine changes by itself.
+    """
+    steps: list[MachineChange] = []
+    present = situation
+    while found := _next_steps(present):
+        steps += found
+        present = replace(present, machines=machines_after(present, found))
+    waits = (*gate_waits(present), *_plan_waits(present))
+    waits += machine_waits(present.machines, present.policy, present.now)
+    return MachinePlan(tuple(steps), present.machines, waits)
+
+
+def machines_after(situation: Situation, steps: Iterable[MachineChange]) -> tuple[Machine, ...]:
+    """Return the machines as they are right after these steps were taken."""
+    machines = {machine.name: machine for machine in situation.machines}
+    for step in steps:
+        match step:
+            case CreateMachine():
+                name = f"(machine {len(machines) + 1})"
+                machines[name] = Machine(
+                    name=name,
+                    pool="",
+                    revision=step.revision,
+                    phase=Phase.BOOTING,
+                    created_at=situation.now,
+                )
+            case RemoveMachine():
+                machines[step.machine] = replace(
+                    machines[step.machine], phase=Phase.LEAVING, reason=step.reason
+                )
+            case ChangeMachine():
+                machines[step.machine] = replace(machines[step.machine], heading_for=step.revision)
+            case _:
+                assert_never(step)
+    return tuple(machines.values())
+
+
+def _next_steps(situation: Situation) -> list[MachineChange]:
+    staying = [machine for machine in situation.machines if not machine.is_leaving]
+    if may_scale(situation):
+        if leaving := [*_surplus(situation, staying), *_repairs(situation, staying)]:
+            return [*dict.fromkeys(leaving)]
+        if missing := _creates(situation):
+            return [*missing]
+    if gate_waits(situation) or not is_rolling(situation) or _beyond(situation):
+        return []
+    return _replace(situation, staying)
+
+
+def is_rolling(situation: Situation) -> bool:
+    """Say whether a machine that stays has another revision than the target."""
+    return any(_is_stale(machine, situation.target) for machine in situation.machines)
+
+
+def may_scale(situation: Situation) -> bool:
+    """Say whether machines may come and go for other reasons than a rollout."""
+    pause = situation.policy.active_pause(situation.now)
+    return not situation.is_stopped and not (pause and pause.covers_scaling)
+
+
+def gate_waits(situation: Situation) -> tuple[Wait, ...]:
+    """Return what keeps machines from being replaced at all: stop, pause, halt, window."""
+    policy, now = situation.policy, situation.now
+    waits = []
+    if situation.is_stopped:
+        says = "the kill switch is on: no machine comes or goes"
+        waits.append(Wait(wait_for=WaitFor.STOP, says=says))
+    if pause := policy.active_pause(now):
+        waits.append(Wait(wait_for=WaitFor.PAUSE, says="the pool is paused", until=pause.until))
+    if cause := situation.halted or degradation_of(situation.machines):
+        waits.append(Wait(wait_for=WaitFor.HALT, says=cause))
+    if not fits(policy.windows, now, policy.estimate):
+        says = "no window is open long enough to replace a machine"
+        waits.append(
+            Wait(wait_for=WaitFor.WINDOW, says=says, until=next_start(policy.windows, now))
+        )
+    return tuple(waits)
+
+
+def rollout_plan_of(situation: Situation, shown: RolloutPlan) -> RolloutPlan:
+    """Return the plan with the machines it disturbs, in order, and how long it takes."""
+    policy = situation.policy
+    stale = _oldest_first(
+        machine for machine in situation.machines if _is_stale(machine, situation.target)
+    )
+    if not stale:
+        return shown
+    in_place = policy.strategy is Strategy.IN_PLACE
+    return RolloutPlan(
+        pool=shown.pool,
+        change=ChangeClass.IN_PLACE if in_place else ChangeClass.REPLACE,
+        intent_hash=shown.intent_hash,
+        platform_hash=shown.platform_hash,
+        because=shown.because,
+        leaves=shown.leaves,
+        machines=tuple(machine.name for machine in stale),
+        estimate=_estimate(len(stale), situation.desired, policy),
+    )
+
+
+def _estimate(count: int, desired: int, policy: Policy) -> timedelta:
+    at_once = max(policy.surge(desired) + policy.unavailable(desired), 1)
+    return policy.estimate * math.ceil(count / at_once) + policy.soak * len(policy.canary)
+
+
+def _creates(situation: Situation) -> list[CreateMachine]:
+    total, desired = len(situation.machines), situation.desired
+    missing = desired - total
+    rolls = is_rolling(situation) and situation.policy.strategy is Strategy.ROLLING
+    if rolls and not gate_waits(situation) and not _beyond(situation):
+        updated = sum(
+            machine.revision == situation.target and not machine.is_leaving
+            for machine in situation.machines
+        )
+        room = desired + situation.policy.surge(desired) - total
+        missing = max(missing, min(room, _allowance(situation).machines - updated))
+    return [CreateMachine(situation.target)] * max(missing, 0)
+
+
+def _surplus(situation: Situation, staying: list[Machine]) -> list[RemoveMachine]:
+    desired = situation.desired
+    # While a rollout is under way the surge is its to use, also when it is held.
+    spare = situation.policy.surge(desired) if is_rolling(situation) else 0
+    count = max(len(staying) - desired - spare, 0)
+
+    def order(machine: Machine) -> tuple[bool, bool, float, str]:
+        # What serves least goes first; of equals the youngest, which carries the least.
+        is_current = machine.revision == situation.target
+        return machine.is_available, is_current, -machine.created_at.timestamp(), machine.name
+
+    leaving = sorted(staying, key=order)[:count]
+    return [RemoveMachine(machine.name, "the pool was scaled down") for machine in leaving]
+
+
+def _repairs(situation: Situation, staying: list[Machine]) -> list[RemoveMachine]:
+    policy = situation.policy
+    if not policy.auto_repair or situation.halted:
+        return []
+    failures = [
+        (machine, failure)
+        for machine in staying
+        if (failure := failure_of(machine, policy, situation.now))
+    ]
+    if len(failures) > MOST_REPAIRED:
+        return []
+    return [RemoveMachine(machine.name, f"repair: {failure}") for machine, failure in failures]
+
+
+def _replace(situation: Situation, staying: list[Machine]) -> list[MachineChange]:
+    policy = situation.policy
+    if policy.strategy is Strategy.ON_DELETE:
+        return []
+    allowed = _allowance(situation).machines
+    if policy.strategy is Strategy.IN_PLACE:
+        unavailable = policy.unavailable(situation.desired)
+        least = situation.desired - unavailable
+        return [*change_steps(tuple(staying), situation.target, least, unavailable, allowed)]
+    return [*_rolling_removals(situation, staying, allowed)]
+
+
+def _plan_waits(situation: Situation) -> list[Wait]:
+    if not is_rolling(situation):
+        return []
+    if beyond := _beyond(situation):
+        says = f"the plan that was shown does not hold {', '.join(beyond[:3])}"
+        return [Wait(wait_for=WaitFor.PLAN, says=says)]
+    stale = [machine for machine in situation.machines if _is_stale(machine, situation.target)]
+    if situation.policy.strategy is Strategy.ON_DELETE:
+        says = f"{len(stale)} machines wait to be deleted by the pool's owner"
+        return [Wait(wait_for=WaitFor.OWNER, says=says)]
+    if wait := _allowance(situation).wait:
+        return [wait]
+    says = f"{len(stale)} machines wait for their turn"
+    return [Wait(wait_for=WaitFor.BUDGET, says=says)]
+
+
+def _rolling_removals(
+    situation: Situation, staying: list[Machine], allowed: int
+) -> list[RemoveMachine]:
+    desired = situation.desired
+    stale = [machine for machine in staying if _is_stale(machine, situation.target)]
+    # Machines beyond the present batch keep their place.
+    most = len(stale) - max(desired - allowed, 0)
+    idle = [machine for machine in stale if not machine.is_available]
+    serving = [machine for machine in stale if machine.is_available]
+    available = sum(machine.is_available for machine in staying)
+    spare = available - (desired - situation.policy.unavailable(desired))
+    # An idle machine costs no availability. Oldest first among the rest, so that a stuck rollout
+    # never takes what it has just created.
+    leaving = [*_oldest_first(idle), *_oldest_first(serving)[: max(spare, 0)]][: max(most, 0)]
+    return [RemoveMachine(machine.name, situation.reason) for machine in leaving]
+
+
+def _allowance(situation: Situation) -> Allowance:
+    return allowance_of(
+        situation.machines, situation.target, situation.desired, situation.policy, situation.now
+    )
+
+
+def _beyond(situation: Situation) -> list[str]:
+    if situation.bound is None:
+        return []
+    allowed = set(situation.bound.machines)
+    return [
+        machine.name
+        for machine in situation.machines
+        if _is_stale(machine, situation.target) and machine.name not in allowed
+    ]
+
+
+def _is_stale(machine: Machine, target: str) -> bool:
+    return machine.revision != target and machine.phase is not Phase.LEAVING
+
+
+def _oldest_first(machines: Iterable[Machine]) -> list[Machine]:
+    return sorted(machines, key=lambda machine: (machine.created_at, machine.name))

@@ -1,0 +1,131 @@
+"""
+Machines to progress: how far a rollout is, what failed, what it waits for, when it is complete.
+
+Completion is judged by the revision that each machine carries, never by counters alone: a stale
+counter would end a rollout with machines left behind.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from fairlead.rollout.machines import Machine, Phase, Template
+from fairlead.rollout.policy import Policy
+from fairlead.rollout.wait import Wait, WaitFor
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """Counts of one pool against its target."""
+
+    updated: int
+    available: int
+    total: int
+    desired: int
+    failed: tuple[str, ...]
+    is_complete: bool
+
+
+def progress_of(
+    machines: tuple[Machine, ...], template: Template, desired: int, policy: Policy, now: datetime
+) -> Progress:
+    """Return how far the machines are from what the template says."""
+    updated = [machine for machine in machines if _is_updated(machine, template.revision)]
+    available = sum(machine.is_available for machine in machines)
+    settled = len(machines) == len(updated) == available == desired
+    return Progress(
+        updated=len(updated),
+        available=available,
+        total=len(machines),
+        desired=desired,
+        failed=tuple(
+            sorted(
+                machine.name
+                for machine in machines
+                if template.revision in (machine.revision, machine.heading_for)
+                and failure_of(machine, policy, now)
+            )
+        ),
+        # A pool without machines has nobody who could still come up as something else.
+        is_complete=settled and (template.is_observed or not desired),
+    )
+
+
+def failure_of(machine: Machine, policy: Policy, now: datetime) -> str:
+    """Return what a machine died of, or '' if it did not. One that never joined is dead."""
+    if machine.phase is Phase.FAILED:
+        return machine.problem or "failed without a word"
+    late = machine.created_at + policy.join_timeout <= now
+    if machine.phase is Phase.BOOTING and late and not machine.is_in_flight:
+        return f"never joined; {machine.problem or 'it left no flight record'}"
+    return ""
+
+
+def join_deadlines(machines: tuple[Machine, ...], policy: Policy) -> tuple[datetime, ...]:
+    """Return when each booting machine counts as one that never joined."""
+    return tuple(
+        machine.created_at + policy.join_timeout
+        for machine in machines
+        if machine.phase is Phase.BOOTING
+    )
+
+
+def halt_cause(
+    machines: tuple[Machine, ...], failed: tuple[str, ...], policy: Policy, now: datetime
+) -> str:
+    """Return why a rollout halts itself, or ''. The cause names a machine and what it died of."""
+    if not policy.halt_after or len(failed) < policy.halt_after:
+        return ""
+    told = [
+        f"{machine.name}: {failure_of(machine, policy, now)}"
+        for machine in machines
+        if machine.name in failed and failure_of(machine, policy, now)
+    ]
+    cause = told[0] if told else f"{failed[-1]}, which is gone"
+    return f"{len(failed)} machines failed, among them {cause}"
+
+
+def machine_waits(machines: tuple[Machine, ...], policy: Policy, now: datetime) -> tuple[Wait, ...]:
+    """
+    Return what the machines themselves keep a rollout waiting for.
+
+    A machine is named if it says what is wrong; those that just take their time are counted.
+    """
+    waits: list[Wait] = []
+    quiet: dict[WaitFor, list[Machine]] = {}
+    for machine in machines:
+        kind = _wait_kind(machine)
+        if kind is None:
+            continue
+        if says := failure_of(machine, policy, now) or machine.problem:
+            waits.append(Wait(wait_for=kind, says=f"{machine.name}: {says}", machine=machine.name))
+        else:
+            quiet.setdefault(kind, []).append(machine)
+    for kind, silent in quiet.items():
+        until = min(join_deadlines(tuple(silent), policy), default=None)
+        waits.append(Wait(wait_for=kind, says=_counted(len(silent), kind), until=until))
+    return tuple(sorted(waits, key=lambda wait: (wait.wait_for.value, wait.says)))
+
+
+def _wait_kind(machine: Machine) -> WaitFor | None:
+    if machine.is_leaving:
+        return WaitFor.LEAVE
+    if machine.is_in_flight:
+        return WaitFor.CHANGE
+    return {
+        Phase.BOOTING: WaitFor.JOIN,
+        Phase.FAILED: WaitFor.JOIN,
+        Phase.NOT_READY: WaitFor.READY,
+    }.get(machine.phase)
+
+
+def _counted(count: int, kind: WaitFor) -> str:
+    one, many = {
+        WaitFor.LEAVE: ("drains", "drain"),
+        WaitFor.CHANGE: ("is being changed", "are being changed"),
+        WaitFor.JOIN: ("boots", "boot"),
+    }.get(kind, ("is not ready", "are not ready"))
+    return f"1 machine {one}" if count == 1 else f"{count} machines {many}"
+
+
+def _is_updated(machine: Machine, revision: str) -> bool:
+    return machine.revision == revision and not machine.is_in_flight

@@ -1,0 +1,88 @@
+"""
+What is remembered of a pool between passes: two of the three pointers, and why they are there.
+
+Written by the controller only. The third pointer, desired, is computed on every pass and never
+stored. A record is bound to the template: if the template names another revision than `target`,
+the record is stale and is seeded again from evidence.
+"""
+
+import enum
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from fairlead.decision.held import HeldChange
+from fairlead.revision.revision import Revision
+
+# Enough to remember every force of a pool that is forced weekly for a year.
+MOST_HONOURED = 64
+
+
+class ChangeClass(enum.Enum):
+    """How much a plan disturbs; a later one never exceeds what was shown."""
+
+    NONE = "none"
+    IN_PLACE = "in-place"
+    REPLACE = "replace"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RolloutPlan:
+    """
+    What a rollout will do, as it was shown. Execution refuses to exceed it.
+
+    `machines` are those that leave or change, in the order in which they will.
+    """
+
+    pool: str
+    change: ChangeClass
+    intent_hash: str
+    platform_hash: str
+    because: str
+    leaves: tuple[str, ...] = ()
+    machines: tuple[str, ...] = ()
+    estimate: timedelta = timedelta()
+
+
+class Evidence(enum.Enum):
+    """From what a record was seeded, the best first."""
+
+    NOTHING = "NewPool"
+    RECORD = "Record"
+    SECRET = "Secret"  # noqa: S105 - a kind of evidence
+    LEGACY_HASH = "LegacyHash"
+    COMPUTED = "SeededWithoutEvidence"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolRecord:
+    """
+    One pool's memory.
+
+    serial: goes up with every write, so that the events of one write can be told apart.
+    applied: every machine has it; only ever becomes what `target` was.
+    target: what the template was told. reason, sentence, started_at: why and when it became the
+    target, in short and in full.
+    honoured: force requests that were answered. held: platform changes that wait.
+    failed: machines of the target that failed; halted: why nothing more is replaced, or ''.
+    """
+
+    pool: str
+    serial: int = 0
+    applied: Revision | None = None
+    target: Revision | None = None
+    reason: str = ""
+    sentence: str = ""
+    started_at: datetime | None = None
+    honoured: tuple[str, ...] = ()
+    held: tuple[HeldChange, ...] = ()
+    failed: tuple[str, ...] = ()
+    halted: str = ""
+    plan: RolloutPlan | None = None
+    seeded: Evidence = Evidence.NOTHING
+
+    @property
+    def is_rolling(self) -> bool:
+        """Say whether the template was told something that not every machine has."""
+        if self.target is None:
+            return False
+        return self.applied is None or self.applied.id != self.target.id

@@ -1,0 +1,76 @@
+"""
+Maintenance windows: when they open, in their own time zone, and whether something still fits.
+
+A window opens at a wall-clock time and lasts real time, so that it is as long on the night the
+clocks change as on any other.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from fairlead.errors import InputError
+from fairlead.inputs.shape import DAYS
+
+DAYS_OF_A_WEEK = 7
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Window:
+    """One weekly window; `days` are those on which it opens, Monday is 0."""
+
+    days: frozenset[int]
+    start: time
+    duration: timedelta
+    zone: str
+
+
+def parse_window(value: object, path: str, longest_step: timedelta) -> Window:
+    """Return a window. Raises InputError if no step ever fits, or the zone is not known."""
+    if not isinstance(value, dict):
+        raise InputError("expected a window", field=path)
+    try:
+        ZoneInfo(value["zone"])
+    except (ZoneInfoNotFoundError, ValueError) as error:
+        raise InputError(f"{value['zone']!r} is no time zone", field=f"{path}.zone") from error
+    duration = timedelta(seconds=value["duration"])
+    if duration < longest_step:
+        raise InputError(
+            f"is shorter than replacing one machine takes ({longest_step})",
+            field=f"{path}.duration",
+        )
+    return Window(
+        days=frozenset(DAYS.index(day) for day in value["days"]),
+        start=time.fromisoformat(value["start"]),
+        duration=duration,
+        zone=value["zone"],
+    )
+
+
+def fits(windows: tuple[Window, ...], now: datetime, needs: timedelta) -> bool:
+    """Say whether something that takes this long may start. No windows means always."""
+    now = now.astimezone(UTC)  # adding to a wall-clock time would add wall-clock hours
+    return not windows or any(
+        opens <= now and now + needs <= closes
+        for window in windows
+        for opens, closes in _openings(window, now)
+    )
+
+
+def next_start(windows: tuple[Window, ...], now: datetime) -> datetime | None:
+    """Return when the next window opens after now, or None if there are no windows."""
+    starts = [opens for window in windows for opens, _ in _openings(window, now) if opens > now]
+    return min(starts, default=None)
+
+
+def _openings(window: Window, now: datetime) -> Iterator[tuple[datetime, datetime]]:
+    zone = ZoneInfo(window.zone)
+    # A window may have opened many days ago if it lasts that long.
+    back = window.duration.days + 1
+    today = now.astimezone(zone).date()
+    for offset in range(-back, DAYS_OF_A_WEEK + 1):
+        day: date = today + timedelta(days=offset)
+        if day.weekday() in window.days:
+            opens = datetime.combine(day, window.start, zone).astimezone(UTC)
+            yield opens, opens + window.duration

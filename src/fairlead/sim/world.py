@@ -1,0 +1,345 @@
+"""
+A control plane in memory: every seam of the controller, a virtual clock, machines that behave.
+
+It refuses what cannot happen, so that no test passes on an impossible state: a template or a
+machine that names a pair which does not exist, a name used twice, a machine ready before it
+booted. `writes` counts every write, and `crash_at` cuts the controller off before one of them.
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import timedelta
+
+from fairlead.controller.observe import Code, PoolDocuments, PoolStatus, World
+from fairlead.controller.reconcile import Chance, reconcile
+from fairlead.errors import InvariantError
+from fairlead.rollout.machines import Machine, NodeSettings, Phase, Template
+from fairlead.rollout.record import PoolRecord, RolloutPlan
+from fairlead.rollout.secrets import TokenSecret, UserData, is_valid
+from fairlead.sim.clock import Clock
+from fairlead.timeline.event import Event
+
+MOST_PASSES = 400
+REFUSED_BOOT = "511: the token is not known"
+
+
+class ControllerKilledError(RuntimeError):
+    """The controller was cut off before a write. Everything before it is there, nothing after."""
+
+
+class SimWorld:
+    """
+    One simulated control plane. It is every seam at once.
+
+    fates: for machines yet to be created, in order: 'ready', 'fail' or 'silent' (never joins);
+    after them `fate`. stuck: names of machines whose drain does not end.
+    """
+
+    replaces_by_itself = False
+
+    def __init__(self, clock: Clock | None = None) -> None:
+        self.clock = clock or Clock()
+        self.code = Code()
+        self.documents: dict[str, PoolDocuments] = {}
+        self.records: dict[str, PoolRecord] = {}
+        self.statuses: dict[str, PoolStatus] = {}
+        self.plans: dict[str, RolloutPlan] = {}
+        self.templates: dict[str, Template] = {}
+        self.living: dict[str, Machine] = {}
+        self.tokens: dict[tuple[str, str], TokenSecret] = {}
+        self.user_data: dict[tuple[str, str], UserData] = {}
+        self.events: dict[tuple[str, str], Event] = {}
+        self.gone: dict[str, Machine] = {}
+        self.log: list[tuple[str, str]] = []
+        self.crash_at: int | None = None
+        self.fates: list[str] = []
+        self.fate = "ready"
+        self.stuck: set[str] = set()
+        self._fate_of: dict[str, str] = {}
+        self._shown_token: dict[str, str] = {}
+        self._drawn = 0
+
+    # Acting on the world.
+
+    @property
+    def writes(self) -> int:
+        """How many writes the controller has made."""
+        return len(self.log)
+
+    def world(self) -> World:
+        """Return this world as the controller sees it."""
+        return World(pools=self, machines=self, secrets=self, journal=self, code=self.code)
+
+    def chance(self) -> Chance:
+        """Return where tokens and names are drawn from: they count up."""
+        return Chance(draw_token=self._draw_token, draw_name=self._draw_name)
+
+    def one_pass(self, pool: str = "workers") -> int:
+        """Run the controller once; return how many writes it made."""
+        before = self.writes
+        self.wake = reconcile(pool, self.world(), self.chance(), self.clock.now)
+        return self.writes - before
+
+    def settle(self, pool: str = "workers", minutes: int = 1) -> None:
+        """Run the controller and the machines until neither does anything."""
+        for _ in range(MOST_PASSES):
+            wrote = self.one_pass(pool)
+            moved = self.run_machines()
+            self.clock.advance(timedelta(minutes=minutes))
+            if not wrote and not moved:
+                return
+        raise InvariantError(f"{pool} does not settle: {self.statuses[pool]}")
+
+    def run_machines(self) -> int:
+        """Let every machine do what it is about to; return how many did something."""
+        moved = 0
+        for pool, template in self.templates.items():
+            if not template.is_observed:
+                observed = replace(template, observed_generation=template.generation)
+                self.templates[pool] = observed
+                moved += 1
+        for machine in list(self.living.values()):
+            moved += self._run_machine(machine)
+        return moved
+
+    def _run_machine(self, machine: Machine) -> bool:
+        if machine.is_leaving:
+            return self._leave(machine)
+        if machine.is_in_flight:
+            return self._change(machine)
+        if machine.phase is Phase.BOOTING:
+            return self._boot(machine)
+        return False
+
+    def _leave(self, machine: Machine) -> bool:
+        if machine.name in self.stuck:
+            return False
+        self.gone[machine.name] = self.living.pop(machine.name)
+        return True
+
+    def _change(self, machine: Machine) -> bool:
+        if machine.phase is Phase.FAILED:
+            return False
+        if self._next_fate(machine.name) == "fail":
+            self.fail(machine.name, "the change failed")
+        else:
+            token = self.tokens[machine.pool, machine.heading_for]
+            self._put(
+                replace(
+                    machine,
+                    revision=machine.heading_for,
+                    heading_for="",
+                    booted=token.served.id,
+                    phase=Phase.READY,
+                    ready_at=self.clock.now,
+                )
+            )
+        return True
+
+    def _boot(self, machine: Machine) -> bool:
+        fate = self._next_fate(machine.name)
+        token = self.tokens.get((machine.pool, machine.revision))
+        if token is None or not is_valid(token, self._shown_token[machine.name], self.clock.now):
+            if machine.problem == REFUSED_BOOT:
+                return False
+            self._put(replace(machine, problem=REFUSED_BOOT))
+            return True
+        if fate == "silent":
+            return False
+        if fate == "fail":
+            self.fail(machine.name, "stage provision: exit 50")
+            return True
+        self._put(
+            replace(
+                machine,
+                phase=Phase.READY,
+                ready_at=self.clock.now,
+                booted=token.served.id,
+                problem="",
+            )
+        )
+        return True
+
+    def _next_fate(self, name: str) -> str:
+        if name not in self._fate_of:
+            self._fate_of[name] = self.fates.pop(0) if self.fates else self.fate
+        return self._fate_of[name]
+
+    def fail(self, name: str, problem: str) -> None:
+        """Let a machine die."""
+        self._put(replace(self.living[name], phase=Phase.FAILED, ready_at=None, problem=problem))
+
+    def lose(self, name: str) -> None:
+        """Let a ready machine become not ready."""
+        machine = self.living[name]
+        if machine.phase is Phase.READY:
+            self._put(replace(machine, phase=Phase.NOT_READY, ready_at=None))
+
+    def recover(self, name: str) -> None:
+        """Let a machine that is not ready be ready again."""
+        machine = self.living[name]
+        if machine.phase is Phase.NOT_READY:
+            self._put(replace(machine, phase=Phase.READY, ready_at=self.clock.now))
+
+    def delete(self, name: str) -> None:
+        """Let the owner delete a machine by hand."""
+        machine = self.living[name]
+        self._put(replace(machine, phase=Phase.LEAVING, reason="deleted by hand", ready_at=None))
+
+    def _put(self, machine: Machine) -> None:
+        if machine.phase is Phase.READY and not machine.booted:
+            raise InvariantError(f"{machine.name} is ready and never booted")
+        self.living[machine.name] = machine
+
+    # The seams. Every write goes through _write first.
+
+    def _write(self, kind: str, detail: str) -> None:
+        if self.crash_at is not None and self.writes >= self.crash_at:
+            self.crash_at = None
+            raise ControllerKilledError(f"before write {self.writes}: {kind} {detail}")
+        self.log.append((kind, detail))
+
+    def _draw_token(self) -> str:
+        self._drawn += 1
+        return f"token-{self._drawn}"
+
+    def _draw_name(self, pool: str) -> str:
+        self._drawn += 1
+        return f"{pool}-{self._drawn}"
+
+    def list_pools(self) -> tuple[str, ...]:
+        """Return the names of all pools."""
+        return tuple(sorted(self.documents))
+
+    def read_documents(self, pool: str) -> PoolDocuments:
+        """Return what is declared."""
+        return self.documents[pool]
+
+    def find_record(self, pool: str) -> PoolRecord | None:
+        """Return what the controller remembers."""
+        return self.records.get(pool)
+
+    def write_record(self, record: PoolRecord) -> None:
+        """Replace the record."""
+        self._write("record", record.pool)
+        self.records[record.pool] = record
+
+    def find_status(self, pool: str) -> PoolStatus | None:
+        """Return what the owner sees."""
+        return self.statuses.get(pool)
+
+    def write_status(self, pool: str, status: PoolStatus) -> None:
+        """Replace the status."""
+        self._write("status", pool)
+        self.statuses[pool] = status
+
+    def find_plan(self, pool: str) -> RolloutPlan | None:
+        """Return the plan that the owner approved."""
+        return self.plans.get(pool)
+
+    def list_machines(self, pool: str) -> tuple[Machine, ...]:
+        """Return the pool's machines."""
+        return tuple(machine for machine in self.living.values() if machine.pool == pool)
+
+    def find_template(self, pool: str) -> Template | None:
+        """Return the pool's template."""
+        return self.templates.get(pool)
+
+    def point_template(self, pool: str, template: Template) -> None:
+        """Name another revision."""
+        self._need_pair(pool, template.revision)
+        self._write("template", f"{pool} {template.revision}")
+        self.templates[pool] = template
+
+    def apply_template(self, pool: str, template: Template) -> None:
+        """Change replicas and settings."""
+        known = self.templates[pool]
+        if (known.revision, known.version) != (template.revision, template.version):
+            raise InvariantError(f"{pool}: another revision may not be applied in place")
+        self._write("template in place", pool)
+        self.templates[pool] = template
+
+    def create_machine(self, pool: str, name: str, revision: str) -> None:
+        """Start a machine."""
+        if name in self.living or name in self.gone:
+            raise InvariantError(f"the name {name} was used before")
+        if self.templates[pool].revision != revision:
+            raise InvariantError(
+                f"{name} is made from {revision}, which the template does not name"
+            )
+        self._need_pair(pool, revision)
+        self._write("create", name)
+        self._shown_token[name] = self.user_data[pool, revision].token
+        self.living[name] = Machine(
+            name=name,
+            pool=pool,
+            revision=revision,
+            phase=Phase.BOOTING,
+            created_at=self.clock.now,
+            settings=self.templates[pool].settings,
+        )
+
+    def remove_machine(self, name: str, reason: str) -> None:
+        """Tell a machine to go."""
+        machine = self.living[name]
+        if not reason:
+            raise InvariantError(f"{name} is removed without a reason")
+        self._write("remove", name)
+        self.living[name] = replace(machine, phase=Phase.LEAVING, reason=reason, ready_at=None)
+
+    def change_machine(self, name: str, revision: str) -> None:
+        """Take a machine to another revision in place."""
+        machine = self.living[name]
+        self._need_pair(machine.pool, revision)
+        self._write("change", name)
+        self.living[name] = replace(machine, heading_for=revision)
+
+    def apply_settings(self, name: str, settings: NodeSettings) -> None:
+        """Give a running machine its settings."""
+        self._write("settings", name)
+        self.living[name] = replace(self.living[name], settings=settings)
+
+    def list_tokens(self, pool: str) -> tuple[TokenSecret, ...]:
+        """Return the pool's token secrets."""
+        return tuple(secret for (owner, _), secret in self.tokens.items() if owner == pool)
+
+    def list_user_data(self, pool: str) -> tuple[UserData, ...]:
+        """Return the pool's user-data secrets."""
+        return tuple(secret for (owner, _), secret in self.user_data.items() if owner == pool)
+
+    def write_token(self, secret: TokenSecret) -> None:
+        """Create or replace a token secret."""
+        self._write("token", f"{secret.pool} {secret.id}")
+        self.tokens[secret.pool, secret.id] = secret
+
+    def write_user_data(self, secret: UserData) -> None:
+        """Create or replace a user-data secret."""
+        self._write("user data", f"{secret.pool} {secret.id}")
+        self.user_data[secret.pool, secret.id] = secret
+
+    def delete_token(self, pool: str, pair: str) -> None:
+        """Delete a token secret."""
+        if (pool, pair) in self.tokens:
+            self._write("delete token", f"{pool} {pair}")
+            del self.tokens[pool, pair]
+
+    def delete_user_data(self, pool: str, pair: str) -> None:
+        """Delete a user-data secret."""
+        if (pool, pair) in self.user_data:
+            self._write("delete user data", f"{pool} {pair}")
+            del self.user_data[pool, pair]
+
+    def append(self, events: Iterable[Event]) -> None:
+        """Add the events that are not there yet."""
+        fresh = [event for event in events if (event.pool, event.key) not in self.events]
+        if fresh:
+            self._write("events", ", ".join(event.kind.value for event in fresh))
+            self.events |= {(event.pool, event.key): event for event in fresh}
+
+    def read_events(self, pool: str) -> tuple[Event, ...]:
+        """Return the pool's events."""
+        return tuple(event for (owner, _), event in self.events.items() if owner == pool)
+
+    def _need_pair(self, pool: str, pair: str) -> None:
+        if (pool, pair) not in self.tokens or (pool, pair) not in self.user_data:
+            raise InvariantError(f"the pair {pair} of {pool} is named and does not exist")

@@ -1,0 +1,232 @@
+"""
+Facts to the pool's conditions: standard Kubernetes conditions with stable reasons.
+
+`since` (lastTransitionTime) moves only when the status does. Messages carry no ages and no
+counters that move by themselves, so that a quiet pool is never written.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from fairlead.decision.decision import (
+    Adopt,
+    Decision,
+    HoldPlatformChange,
+    ReplaceMachines,
+    Unknown,
+)
+from fairlead.decision.explain import explain
+from fairlead.inputs.leaf import LeafClass
+from fairlead.revision.hashing import half_of
+from fairlead.revision.revision import Revision
+from fairlead.rollout.machines import Machine, Phase
+from fairlead.rollout.progress import Progress
+from fairlead.rollout.record import Evidence, PoolRecord
+from fairlead.rollout.wait import Wait, WaitFor
+
+AS_EXPECTED = "AsExpected"
+
+LONGEST_MESSAGE = 3000
+MOST_WAITS = 5
+
+# Waits that hold a whole rollout; they give the reason, the others only the message.
+GATES = (WaitFor.STOP, WaitFor.HALT, WaitFor.PAUSE, WaitFor.WINDOW, WaitFor.PLAN)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Condition:
+    """One condition. `status` is True, False or Unknown, as Kubernetes writes them."""
+
+    type: str
+    status: str
+    reason: str
+    message: str
+    since: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolFacts:
+    """
+    Everything that conditions are made from, after the pass.
+
+    pinned_problem: why the pair in use cannot be served, or ''. refreshes: new machines get held
+    platform changes. problems: why settings cannot be used, or ''.
+    """
+
+    decision: Decision
+    record: PoolRecord
+    progress: Progress | None
+    machines: tuple[Machine, ...]
+    waits: tuple[Wait, ...] = ()
+    pinned_problem: str = ""
+    refreshes: bool = False
+    problems: str = ""
+    fetched: bool = False
+
+
+Row = tuple[str, str, str, str]
+
+
+def conditions_of(
+    facts: PoolFacts, previous: tuple[Condition, ...], now: datetime
+) -> tuple[Condition, ...]:
+    """Return the conditions, sorted by type; each keeps its moment unless its status moved."""
+    before = {condition.type: condition for condition in previous}
+    found = []
+    for kind, status, reason, message in sorted(_rows(facts)):
+        known = before.get(kind)
+        since = known.since if known and known.status == status else now
+        found.append(
+            Condition(
+                type=kind,
+                status=status,
+                reason=reason,
+                message=message[:LONGEST_MESSAGE],
+                since=since,
+            )
+        )
+    return tuple(found)
+
+
+def _rows(facts: PoolFacts) -> Iterator[Row]:
+    yield _pending(facts)
+    yield from _updating(facts)
+    yield from _valid(facts)
+    yield from _machines(facts)
+    gate = _gate(facts)
+    is_held = gate is not None and gate.wait_for in (WaitFor.PAUSE, WaitFor.STOP)
+    if gate and is_held:
+        yield "ReconciliationActive", "False", gate.wait_for.value, gate.says
+    else:
+        yield "ReconciliationActive", "True", AS_EXPECTED, ""
+    seeded = facts.record.seeded
+    status = "False" if seeded is Evidence.COMPUTED else "True"
+    yield "Seeded", status, seeded.value, ""
+
+
+def sentence_of(facts: PoolFacts) -> str:
+    """Return the one sentence that says why machines are, or are not, being replaced."""
+    sentence = explain(facts.decision, refreshes=facts.refreshes)
+    if not facts.record.is_rolling or isinstance(facts.decision, ReplaceMachines | Unknown):
+        return sentence
+    if isinstance(facts.decision, HoldPlatformChange):
+        return f"{facts.record.sentence} A further platform change is queued."
+    return facts.record.sentence
+
+
+def _pending(facts: PoolFacts) -> Row:
+    kind = "ConfigUpdatePending"
+    decision = facts.decision
+    sentence = sentence_of(facts)
+    if isinstance(decision, Unknown):
+        return kind, "Unknown", "DriftUnknown", sentence
+    if facts.record.is_rolling or isinstance(decision, ReplaceMachines | Adopt):
+        return kind, "False", "RolloutInProgress", sentence
+    if facts.pinned_problem and isinstance(decision, HoldPlatformChange):
+        message = f"{sentence} The recorded inputs cannot be served: {facts.pinned_problem}."
+        return kind, "True", "PinnedPayloadUnavailable", message
+    if isinstance(decision, HoldPlatformChange):
+        return kind, "True", "ManagementConfigDrift", sentence
+    return kind, "False", AS_EXPECTED, sentence
+
+
+def _updating(facts: PoolFacts) -> Iterator[Row]:
+    goal = facts.record.target
+    if isinstance(facts.decision, ReplaceMachines):
+        goal = facts.decision.wanted
+    aspects = _aspects(facts.record.applied, goal)
+    gate = _gate(facts)
+    reason = gate.wait_for.value if gate else "RolloutInProgress"
+    for kind, aspect in (
+        ("UpdatingConfig", "config"),
+        ("UpdatingVersion", "version"),
+        ("UpdatingPlatformMachineTemplate", "template"),
+    ):
+        if aspect in aspects:
+            yield kind, "True", reason, _waiting_text(facts)
+        else:
+            yield kind, "False", AS_EXPECTED, ""
+
+
+def _aspects(applied: Revision | None, goal: Revision | None) -> set[str]:
+    if goal is None or (applied and applied.id == goal.id):
+        return set()
+    if applied is None:
+        return {"config", "version"}
+    aspects = set()
+    for path in applied.leaves.keys() | goal.leaves.keys():
+        if half_of(path, goal.content) is LeafClass.INTENT:
+            if applied.leaves.get(path) == goal.leaves.get(path):
+                continue
+            is_template = path.startswith("machineTemplate.")
+            is_version = path == "release.version"
+            aspects.add("template" if is_template else "version" if is_version else "config")
+    return aspects or {"config"}
+
+
+def _waiting_text(facts: PoolFacts) -> str:
+    told = facts.record.reason
+    if facts.progress:
+        told += f"; {facts.progress.updated} of {facts.progress.desired} machines have it"
+    says = [wait.says for wait in facts.waits[:MOST_WAITS]]
+    return "; ".join([told, *says]).removeprefix("; ") + "."
+
+
+def _gate(facts: PoolFacts) -> Wait | None:
+    gates = {wait.wait_for: wait for wait in facts.waits}
+    return next((gates[kind] for kind in GATES if kind in gates), None)
+
+
+def _valid(facts: PoolFacts) -> Iterator[Row]:
+    problems: list[str] = [facts.problems] if facts.problems else []
+    release = ""
+    if isinstance(facts.decision, Unknown):
+        for problem in facts.decision.unusable.problems:
+            if problem.field.startswith("spec.release"):
+                release = str(problem)
+            else:
+                problems.append(str(problem))
+    for kind, text in (("ValidConfig", "; ".join(problems)), ("ValidRelease", release)):
+        yield (kind, "False", "ValidationFailed", text) if text else (kind, "True", AS_EXPECTED, "")
+    if facts.record.target is None:
+        yield "ValidGeneratedPayload", "Unknown", "NotFound", ""
+    elif facts.pinned_problem:
+        yield "ValidGeneratedPayload", "False", "InvalidConfig", facts.pinned_problem
+    else:
+        yield "ValidGeneratedPayload", "True", AS_EXPECTED, ""
+    reached = "True" if facts.fetched else "False"
+    reason = AS_EXPECTED if facts.fetched else "PayloadNotReached"
+    yield "ReachedPayloadEndpoint", reached, reason, ""
+
+
+def _machines(facts: PoolFacts) -> Iterator[Row]:
+    staying = [machine for machine in facts.machines if not machine.is_leaving]
+    booting = [machine for machine in staying if machine.phase is Phase.BOOTING]
+    sick = [machine for machine in staying if machine.phase in (Phase.FAILED, Phase.NOT_READY)]
+    if not facts.machines:
+        for kind in ("AllMachinesReady", "AllNodesHealthy"):
+            yield kind, "False", "NotFound", "no machines"
+    else:
+        unready = [*booting, *sick]
+        yield _aggregate("AllMachinesReady", unready, "MachinesNotReady")
+        yield _aggregate("AllNodesHealthy", sick, "NodesUnhealthy")
+    progress = facts.progress
+    if progress and progress.available >= progress.desired:
+        yield "Ready", "True", AS_EXPECTED, ""
+    elif progress:
+        text = f"{progress.available} of {progress.desired} machines are available"
+        yield "Ready", "False", "MachinesUnavailable", text
+    else:
+        yield "Ready", "False", "NotFound", ""
+
+
+def _aggregate(kind: str, machines: list[Machine], reason: str) -> Row:
+    if not machines:
+        return kind, "True", AS_EXPECTED, ""
+    # A machine that only takes its time is counted, not named: its name is drawn after this.
+    told = sorted(f"{machine.name}: {machine.problem}" for machine in machines if machine.problem)
+    quiet = len(machines) - len(told)
+    if quiet:
+        told.append(f"{quiet} more not ready" if told else f"{quiet} not ready")
+    return kind, "False", reason, "; ".join(told)

@@ -1,0 +1,137 @@
+"""
+The closed list of facts about a pool and its machines, and how one pass gives rise to them.
+
+An event has a key that a repeated pass makes again, so appending after a crash adds nothing.
+"""
+
+import enum
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from fairlead.decision.explain import listed
+from fairlead.rollout.machines import Machine
+from fairlead.rollout.record import Evidence, PoolRecord
+from fairlead.rollout.step import CreateMachine, CreateToken, Step
+
+
+class EventKind(enum.Enum):
+    """Everything that can be told about a pool."""
+
+    POOL_ADOPTED = "PoolAdopted"
+    ROLLOUT_STARTED = "RolloutStarted"
+    ROLLOUT_RETARGETED = "RolloutRetargeted"
+    ROLLOUT_COMPLETED = "RolloutCompleted"
+    ROLLOUT_HALTED = "RolloutHalted"
+    CHANGE_HELD = "PlatformChangeHeld"
+    CHANGE_CLEARED = "PlatformChangeCleared"
+    MACHINES_CREATED = "MachinesCreated"
+    MACHINE_LEAVES = "MachineLeaves"
+    SECRET_RECREATED = "SecretRecreated"  # noqa: S105 - the name of an event
+    SEEDED = "Seeded"
+    SEEDED_WITHOUT_EVIDENCE = "SeededWithoutEvidence"
+
+
+# Told once machines were moved; all others before.
+MACHINE_KINDS = (EventKind.MACHINES_CREATED, EventKind.MACHINE_LEAVES)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """One fact. `key` is unique within a pool; `machine` is '' for facts about the whole pool."""
+
+    kind: EventKind
+    pool: str
+    at: datetime
+    key: str
+    says: str
+    machine: str = ""
+
+
+def events_of(
+    before: PoolRecord,
+    after: PoolRecord,
+    steps: Iterable[Step],
+    machines: Iterable[Machine],
+    now: datetime,
+) -> tuple[Event, ...]:
+    """
+    Return the facts of one pass: what its record says that the one before did not.
+
+    That a machine leaves is told for as long as it does, under one key: a pass that was cut off
+    after telling the machine is made good by the next.
+    """
+    leaving = tuple(
+        Event(
+            kind=EventKind.MACHINE_LEAVES,
+            pool=after.pool,
+            at=now,
+            key=f"{EventKind.MACHINE_LEAVES.value}:{machine.name}",
+            says=f"{machine.name} leaves: {machine.reason}.",
+            machine=machine.name,
+        )
+        for machine in machines
+        if machine.is_leaving
+    )
+    told = (
+        *_target_facts(before, after),
+        *_held_facts(before, after),
+        *_step_facts(before, steps, now),
+    )
+    return leaving + tuple(
+        Event(
+            kind=kind,
+            pool=after.pool,
+            at=now,
+            key=f"{kind.value}:{subject}:{before.serial}",
+            says=says,
+        )
+        for kind, subject, says in told
+    )
+
+
+Fact = tuple[EventKind, str, str]
+
+
+def _target_facts(before: PoolRecord, after: PoolRecord) -> Iterator[Fact]:
+    if after.seeded is not before.seeded:
+        lost = after.seeded is Evidence.COMPUTED
+        kind = EventKind.SEEDED_WITHOUT_EVIDENCE if lost else EventKind.SEEDED
+        yield kind, after.seeded.value, f"The record was seeded from: {after.seeded.value}."
+    if after.target and (before.target is None or before.target.id != after.target.id):
+        if after.seeded is Evidence.NOTHING and before.target is None:
+            yield EventKind.POOL_ADOPTED, after.target.id, f"Revision {after.target} is the first."
+        elif after.reason != before.reason or before.target is not None:
+            again = before.is_rolling
+            kind = EventKind.ROLLOUT_RETARGETED if again else EventKind.ROLLOUT_STARTED
+            yield kind, after.target.id, f"Revision {after.target}: {after.reason}."
+    was = before.applied.id if before.applied else ""
+    if after.applied and after.applied.id != was:
+        says = f"Every machine has revision {after.applied}."
+        yield EventKind.ROLLOUT_COMPLETED, after.applied.id, says
+    if after.halted and after.halted != before.halted:
+        yield EventKind.ROLLOUT_HALTED, "", f"Nothing more is replaced: {after.halted}."
+
+
+def _held_facts(before: PoolRecord, after: PoolRecord) -> Iterator[Fact]:
+    were = {(held.leaf, held.id) for held in before.held}
+    for held in after.held:
+        if (held.leaf, held.id) not in were:
+            says = f"{held.id} ({held.owner}, {held.severity.value}) changes {held.leaf}."
+            yield EventKind.CHANGE_HELD, f"{held.leaf}:{held.id}", says
+    gone = {held.leaf for held in before.held} - {held.leaf for held in after.held}
+    if gone:
+        leaves = sorted(gone)
+        yield EventKind.CHANGE_CLEARED, ",".join(leaves), f"No longer held: {listed(leaves)}."
+
+
+def _step_facts(before: PoolRecord, steps: Iterable[Step], now: datetime) -> Iterator[Fact]:
+    known = {revision.id for revision in (before.applied, before.target) if revision}
+    created = 0
+    for step in steps:
+        if isinstance(step, CreateToken) and step.id in known:
+            says = f"The pair {step.id} was missing."
+            yield EventKind.SECRET_RECREATED, f"{step.id}:{now.isoformat()}", says
+        created += isinstance(step, CreateMachine)
+    if created:
+        yield EventKind.MACHINES_CREATED, now.isoformat(), f"Machines created: {created}."

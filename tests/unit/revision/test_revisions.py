@@ -1,0 +1,192 @@
+"""Inputs to revisions: two hashes that share nothing, pinned, and comparable across schemes."""
+
+import dataclasses
+import json
+from typing import Any
+
+import pytest
+
+from fairlead.errors import InputError, InvariantError
+from fairlead.inputs.leaf import LeafClass
+from fairlead.revision.difference import difference_of
+from fairlead.revision.hashing import HASH_SCHEME, Scheme, hashes_of, revision_of
+from fairlead.revision.rebase import ReplayProof, rebase, replay_proof
+from fairlead.revision.revision import SecretContent, means_the_same
+from pool_documents import leaves_of, make_revision, platform_document, pool_document
+
+RELEASE = {"version": "1.34.2", "digest": "sha256:1111"}
+
+
+def test_hashes_of_scheme_1_are_pinned_because_a_drift_replaces_every_fleet() -> None:
+    revision = make_revision()
+
+    assert HASH_SCHEME == 1, "a new scheme: pin it too, and keep this one for rebase"
+    assert (
+        revision.intent_hash == "31a9ca18f02891233a2f28b8be44a3c0fde349b4604824289698e9daf2368652"
+    )
+    assert (
+        revision.platform_hash == "99d694cefb79bb6b22256120e639bc313e97efa7fb3bdf276b2362ad3e270228"
+    )
+    assert revision.id == "29a6a0dd94db2362"
+
+
+def test_a_rendered_node_config_is_pinned_because_a_change_needs_a_new_renderer_number() -> None:
+    pool = pool_document(
+        proxy={"http": "http://p", "noProxy": ["own"]},
+        config=[{"kind": "KubeletConfiguration", "maxPods": 50}],
+    )
+
+    assert json.loads(make_revision(pool).node_config) == {
+        "version": "v1",
+        "kubernetes_version": "1.34.2",
+        "vm_size": "m5.large",
+        "http_proxy_config": {
+            "http_proxy": "http://p",
+            "no_proxy_entries": [".cluster.local", ".svc", "own"],
+        },
+        "kubelet_config": {"kubelet_config_file_config": {"maxPods": 50}},
+        "api_server_config": {"api_server_name": "10.0.0.4"},
+        "kube_proxy_url": "haproxy@sha256:aa",
+        "fairlead": {
+            "release.digest": "sha256:1111",
+            "imageBase": "202607.02",
+            "pullSecret.name": "registry-login",
+            "platform.proxy.template": "v1",
+            "platform.code.renderer": 1,
+            "platform.code.enableHostsConfigAgent": False,
+        },
+    }
+
+
+def test_a_value_that_the_node_contract_refuses_is_named() -> None:
+    pool = pool_document(config=[{"kind": "KubeletConfiguration", "maxPods": "many"}])
+
+    with pytest.raises(InputError) as refused:
+        make_revision(pool)
+
+    assert refused.value.field == "kubelet_config.kubelet_config_file_config.max_pods"
+
+
+def test_the_halves_share_nothing() -> None:
+    before = make_revision()
+    intent = make_revision(pool_document(imageBase="202607.03"))
+    platform = make_revision(platform=platform_document(controlPlaneImage="cp@sha256:bb"))
+
+    assert intent.intent_hash != before.intent_hash
+    assert intent.platform_hash == before.platform_hash
+    assert platform.intent_hash == before.intent_hash
+    assert platform.platform_hash != before.platform_hash
+
+
+def test_a_rebuilt_release_of_the_same_version_is_a_change_of_intent() -> None:
+    rebuilt = make_revision(pool_document(release=RELEASE | {"digest": "sha256:2222"}))
+
+    difference = difference_of(make_revision(), rebuilt)
+
+    assert [str(change) for change in difference.intent] == ["release.digest"]
+    assert difference.platform == ()
+
+
+def test_a_difference_names_leaf_owner_and_both_values() -> None:
+    change = difference_of(
+        make_revision(),
+        make_revision(
+            platform=platform_document(proxy={"image": "haproxy@sha256:bb", "template": "v1"})
+        ),
+    ).platform[0]
+
+    assert (change.leaf, change.owner, change.half) == (
+        "platform.proxy.image", "networking", LeafClass.PLATFORM,
+    )  # fmt: skip
+    assert (change.before, change.after) == ("haproxy@sha256:aa", "haproxy@sha256:bb")
+
+
+def test_text_cannot_move_from_one_leaf_to_the_next() -> None:
+    one = make_revision(pool_document(pullSecret={"name": "ab"}, trustBundle={"name": "c"}))
+    other = make_revision(pool_document(pullSecret={"name": "a"}, trustBundle={"name": "bc"}))
+
+    assert one.intent_hash != other.intent_hash
+
+
+@pytest.mark.parametrize(
+    ("content", "differs"),
+    [
+        (SecretContent.IGNORE, (False, False)),
+        (SecretContent.DRIFT, (False, True)),
+        (SecretContent.ROLL, (True, False)),
+    ],
+)
+def test_content_of_the_pull_secret_means_what_the_pool_says(
+    content: SecretContent, differs: tuple[bool, bool]
+) -> None:
+    leaves = dict(leaves_of())
+    before = revision_of(leaves | {"pullSecret.content": "a"}, content=content)
+    after = revision_of(leaves | {"pullSecret.content": "b"}, content=content)
+
+    difference = difference_of(before, after)
+
+    assert (bool(difference.intent), bool(difference.platform)) == differs
+
+
+def test_choosing_roll_for_unchanged_content_rolls_nothing() -> None:
+    leaves = dict(leaves_of()) | {"pullSecret.content": "a"}
+    stored = revision_of(leaves, content=SecretContent.IGNORE)
+    wanted = revision_of(leaves, content=SecretContent.ROLL)
+
+    assert means_the_same(rebase(stored, SecretContent.ROLL, Scheme(1)), wanted)
+
+
+def test_force_changes_the_id_and_no_hash() -> None:
+    plain, forced = make_revision(), make_revision(force="v1")
+
+    assert means_the_same(plain, forced)
+    assert plain.id != forced.id
+
+
+def test_a_stored_revision_is_hashed_anew_under_another_scheme_and_keeps_its_id() -> None:
+    stored = make_revision()
+    wanted = revision_of(leaves_of(), scheme=Scheme(2))
+
+    rebased = rebase(stored, SecretContent.IGNORE, Scheme(2))
+
+    assert stored.intent_hash != wanted.intent_hash
+    assert means_the_same(rebased, wanted)
+    assert rebased.id == stored.id
+
+
+def test_revisions_of_two_schemes_are_never_compared() -> None:
+    with pytest.raises(InvariantError, match="before rebasing"):
+        difference_of(make_revision(), revision_of(leaves_of(), scheme=Scheme(2)))
+
+
+def test_a_replay_proof_passes_for_equal_and_for_changed_inputs() -> None:
+    stored = make_revision()
+    changed = leaves_of(pool_document(imageBase="x"))
+
+    pools = [
+        (stored, revision_of(leaves_of(), scheme=Scheme(2))),
+        (stored, revision_of(changed, scheme=Scheme(2))),
+    ]
+
+    assert replay_proof(pools) == ReplayProof(compared=2, broken=())
+
+
+def test_a_replay_proof_finds_a_hash_that_forgets_a_leaf() -> None:
+    stored = make_revision()
+    leaves: dict[str, Any] = dict(leaves_of(pool_document(imageBase="x")))
+    wanted = revision_of(leaves)
+    del leaves["imageBase"]
+    forgetful = hashes_of(leaves_of(), SecretContent.IGNORE, Scheme(1))
+
+    broken = dataclasses.replace(wanted, intent_hash=forgetful.intent)
+    proof = replay_proof([(stored, broken)])
+
+    assert proof == ReplayProof(compared=1, broken=(stored.id,))
+
+
+def test_a_revision_knows_its_release_and_its_machine_template() -> None:
+    revision = make_revision()
+
+    assert revision.version == "1.34.2"
+    assert revision.release_digest == "sha256:1111"
+    assert revision.machine_template == {"vmSize": "m5.large"}

@@ -1,0 +1,238 @@
+"""Machines and policy to the next steps, or why there are none."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from fairlead.rollout.machines import Machine, Phase
+from fairlead.rollout.plan import Situation, plan_machines, rollout_plan_of
+from fairlead.rollout.policy import Budget, Pause, Policy, Strategy
+from fairlead.rollout.record import ChangeClass, RolloutPlan
+from fairlead.rollout.step import ChangeMachine, CreateMachine, RemoveMachine
+from fairlead.rollout.wait import WaitFor
+
+NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+
+
+def machine(name: str, revision: str = "old", phase: Phase = Phase.READY, **rest: Any) -> Machine:
+    ready_at = NOW - HOUR if phase is Phase.READY else None
+    fields: dict[str, Any] = {
+        "created_at": NOW - HOUR,
+        "booted": revision,
+        "ready_at": ready_at,
+    } | rest
+    return Machine(name=name, pool="workers", revision=revision, phase=phase, **fields)
+
+
+def situation(*machines: Machine, desired: int = 3, **rest: Any) -> Situation:
+    known: dict[str, Any] = {"policy": Policy(), "reason": "because"} | rest
+    return Situation(machines=machines, target="new", desired=desired, now=NOW, **known)
+
+
+def planned(*machines: Machine, **rest: Any) -> list[object]:
+    return list(plan_machines(situation(*machines, **rest)).steps)
+
+
+def waits(*machines: Machine, **rest: Any) -> list[WaitFor]:
+    return [wait.wait_for for wait in plan_machines(situation(*machines, **rest)).waits]
+
+
+STALE = (machine("a"), machine("b"), machine("c"))
+IN_PLACE = Policy(strategy=Strategy.IN_PLACE, max_unavailable=Budget(1))
+
+
+def test_a_rollout_starts_with_one_more_machine() -> None:
+    assert planned(*STALE) == [CreateMachine("new")]
+
+
+def test_a_ready_surge_lets_the_oldest_go() -> None:
+    older = machine("b", created_at=NOW - 2 * HOUR)
+
+    steps = planned(machine("a"), older, machine("c"), machine("d", "new"))
+
+    assert steps == [RemoveMachine("b", "because")]
+
+
+def test_without_surge_one_goes_first() -> None:
+    policy = Policy(max_surge=Budget(0), max_unavailable=Budget(1))
+
+    assert planned(*STALE, policy=policy) == [RemoveMachine("a", "because")]
+
+
+def test_a_failed_machine_uses_up_the_budget() -> None:
+    policy = Policy(max_surge=Budget(0), max_unavailable=Budget(1))
+    machines = (machine("a"), machine("b"), machine("c", "new", Phase.FAILED))
+
+    assert planned(*machines, policy=policy) == []
+
+
+def test_a_stale_machine_that_serves_nobody_goes_first() -> None:
+    machines = (machine("a"), machine("b", phase=Phase.NOT_READY), machine("c"))
+
+    assert RemoveMachine("b", "because") in planned(*machines)
+
+
+def test_scaling_down_takes_what_serves_least() -> None:
+    machines = (
+        machine("a", "new"),
+        machine("b", "new", created_at=NOW - timedelta(minutes=5)),
+        machine("c", "new", Phase.BOOTING, created_at=NOW),
+        machine("d", "new"),
+    )
+
+    steps = planned(*machines, desired=2)
+
+    assert [step.machine for step in steps if isinstance(step, RemoveMachine)] == ["c", "b"]
+
+
+@pytest.mark.parametrize(
+    ("rest", "reason"),
+    [
+        ({"policy": Policy(pause=Pause())}, WaitFor.PAUSE),
+        ({"is_stopped": True}, WaitFor.STOP),
+        ({"halted": "2 machines failed"}, WaitFor.HALT),
+        ({"policy": Policy(strategy=Strategy.ON_DELETE)}, WaitFor.OWNER),
+        ({"bound": RolloutPlan(pool="workers", change=ChangeClass.REPLACE, intent_hash="",
+                               platform_hash="", because="", machines=("a", "b"))}, WaitFor.PLAN),
+    ],
+)  # fmt: skip
+def test_a_held_rollout_replaces_nothing_and_says_why(
+    rest: dict[str, Any], reason: WaitFor
+) -> None:
+    assert planned(*STALE, **rest) == []
+    assert reason in waits(*STALE, **rest)
+
+
+def test_the_kill_switch_stops_scaling_too() -> None:
+    assert planned(desired=3, is_stopped=True) == []
+    assert planned(desired=3) == [CreateMachine("new")] * 3
+
+
+def test_a_held_pool_still_scales() -> None:
+    steps = planned(*STALE, desired=5, policy=Policy(pause=Pause()))
+
+    assert steps == [CreateMachine("new")] * 2
+
+
+def test_on_delete_replaces_what_its_owner_removed() -> None:
+    policy = Policy(strategy=Strategy.ON_DELETE)
+
+    assert planned(machine("a"), machine("b"), policy=policy) == [CreateMachine("new")]
+
+
+def test_a_canary_batch_holds_back_the_rest() -> None:
+    policy = Policy(max_surge=Budget(3), canary=(Budget(1),), soak=timedelta(hours=2))
+    canary = machine("d", "new", ready_at=NOW - HOUR)
+
+    assert planned(*STALE, policy=policy) == [CreateMachine("new")]
+    found = plan_machines(situation(*STALE, canary, policy=policy))
+    assert list(found.steps) == [RemoveMachine("a", "because")]
+    assert found.waits[0].wait_for is WaitFor.SOAK
+    assert found.waits[0].until == NOW + HOUR
+
+
+def test_after_the_soak_the_budgets_alone_decide() -> None:
+    policy = Policy(max_surge=Budget(3), canary=(Budget(1),), soak=HOUR)
+    machines = (machine("b"), machine("c"), machine("d", "new", ready_at=NOW - HOUR))
+
+    assert planned(*machines, policy=policy) == [CreateMachine("new")] * 2
+
+
+def test_repair_removes_a_dead_machine_and_says_what_it_died_of() -> None:
+    machines = (
+        machine("a", "new"),
+        machine("b", "new", Phase.FAILED, problem="disk is gone"),
+        machine("c", "new", Phase.BOOTING, problem="stage fetch: 511"),
+    )
+
+    assert planned(*machines, policy=Policy(auto_repair=True)) == [
+        RemoveMachine("b", "repair: disk is gone"),
+        RemoveMachine("c", "repair: never joined; stage fetch: 511"),
+    ]
+
+
+def test_repair_stops_where_the_cause_is_not_the_machines() -> None:
+    machines = tuple(machine(name, "new", Phase.FAILED) for name in "abc")
+
+    assert planned(*machines, policy=Policy(auto_repair=True)) == []
+
+
+@pytest.mark.parametrize(
+    ("unavailable", "expected"), [(1, ["a"]), (2, ["a", "b"]), (7, ["a", "b", "c"])]
+)
+def test_in_place_changes_as_many_as_may_be_missing(unavailable: int, expected: list[str]) -> None:
+    policy = Policy(strategy=Strategy.IN_PLACE, max_unavailable=Budget(unavailable))
+
+    assert planned(*STALE, policy=policy) == [ChangeMachine(name, "new") for name in expected]
+
+
+def test_in_place_redirects_what_is_in_flight_even_at_the_limit() -> None:
+    machines = (machine("a", heading_for="middle"), machine("b"), machine("c"))
+
+    assert planned(*machines, policy=IN_PLACE) == [ChangeMachine("a", "new")]
+
+
+def test_in_place_at_the_limit_nothing_more_starts() -> None:
+    machines = (machine("a", heading_for="new"), machine("b"), machine("c"))
+
+    assert planned(*machines, policy=IN_PLACE) == []
+    assert WaitFor.CHANGE in waits(*machines, policy=IN_PLACE)
+
+
+def test_in_place_a_machine_that_serves_nobody_waits_for_its_turn_too() -> None:
+    machines = (machine("a", heading_for="new"), machine("b", phase=Phase.NOT_READY), machine("c"))
+
+    assert planned(*machines, policy=IN_PLACE) == []
+
+
+def test_in_place_a_degraded_machine_stops_the_pool() -> None:
+    machines = (
+        machine("a", phase=Phase.FAILED, heading_for="new", problem="drain failed"),
+        machine("b"),
+        machine("c"),
+    )
+
+    assert (
+        planned(*machines, policy=Policy(strategy=Strategy.IN_PLACE, max_unavailable=Budget(2)))
+        == []
+    )
+
+
+def test_machines_that_wait_for_their_turn_are_counted() -> None:
+    found = plan_machines(situation(*STALE))
+
+    assert [wait.says for wait in found.waits] == [
+        "3 machines wait for their turn",
+        "1 machine boots",
+    ]
+
+
+def test_a_machine_that_waits_says_for_what() -> None:
+    leaving = machine("a", phase=Phase.LEAVING, problem="blocked by budget web")
+
+    found = plan_machines(situation(leaving, *STALE[1:], machine("d", "new")))
+
+    assert [wait.says for wait in found.waits if wait.machine] == ["a: blocked by budget web"]
+
+
+def test_a_plan_names_machines_in_order_and_how_long_it_takes() -> None:
+    shown = RolloutPlan(
+        pool="workers", change=ChangeClass.NONE, intent_hash="i", platform_hash="p", because="why"
+    )
+
+    plan = rollout_plan_of(situation(*STALE), shown)
+
+    assert plan.change is ChangeClass.REPLACE
+    assert plan.machines == ("a", "b", "c")
+    assert plan.estimate == timedelta(minutes=30)
+
+
+def test_a_plan_for_ten_thousand_machines_is_linear() -> None:
+    policy = Policy(max_surge=Budget(10, is_percent=True))
+    machines = tuple(machine(f"m{number:05}") for number in range(10_000))
+
+    steps = planned(*machines, desired=10_000, policy=policy)
+
+    assert steps == [CreateMachine("new")] * 1000

@@ -1,0 +1,147 @@
+"""The life of a pair of secrets."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from fairlead.inputs.platform_inputs import Stub
+from fairlead.rollout.secrets import (
+    Pairs,
+    TokenSecret,
+    UserData,
+    hashed,
+    is_valid,
+    plan_secrets,
+    token_secret_name,
+    user_data_secret_name,
+)
+from fairlead.rollout.step import (
+    CreateToken,
+    DeletePair,
+    ExpireToken,
+    ReviveToken,
+    RotateToken,
+    ServeRevision,
+    WriteUserData,
+)
+from pool_documents import make_revision, pool_document
+
+NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
+REVISION = make_revision()
+OTHER = make_revision(pool_document(imageBase="other"))
+STUB = Stub(endpoint="https://payload.example.test/")
+FIRST, EARLIER = "t1", "t0"
+TOKEN = TokenSecret(
+    pool="workers", id="p1", revision=REVISION, served=REVISION, token=FIRST, issued_at=NOW
+)
+USER_DATA = UserData(pool="workers", id="p1", token=FIRST, stub=STUB)
+
+
+def pairs(**changed: Any) -> Pairs:
+    fields: dict[str, Any] = {
+        "tokens": {"p1": TOKEN},
+        "user_data": {"p1": USER_DATA},
+        "needed": {"p1": REVISION},
+        "served": {},
+        "stub": STUB,
+    }
+    return Pairs(**(fields | changed))
+
+
+def test_a_whole_pair_needs_nothing_until_half_its_life() -> None:
+    plan = plan_secrets(pairs(), NOW)
+
+    assert (plan.before, plan.after) == ((), ())
+    assert plan.wake == NOW + timedelta(hours=5, minutes=30)
+
+
+def test_a_missing_pair_is_created_token_first() -> None:
+    plan = plan_secrets(pairs(tokens={}, user_data={}), NOW)
+
+    assert plan.before == (
+        CreateToken(id="p1", revision=REVISION, served=REVISION),
+        WriteUserData("p1"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("hours", "steps"),
+    [(5.49, ()), (5.5, (RotateToken("p1"), WriteUserData("p1")))],
+)
+def test_a_token_is_rotated_at_half_its_life(hours: float, steps: tuple[object, ...]) -> None:
+    assert plan_secrets(pairs(), NOW + timedelta(hours=hours)).before == steps
+
+
+def test_user_data_that_lags_behind_its_token_is_written() -> None:
+    stale = {"p1": replace(USER_DATA, token=EARLIER)}
+
+    assert plan_secrets(pairs(user_data=stale), NOW).before == (WriteUserData("p1"),)
+
+
+def test_another_endpoint_refreshes_user_data() -> None:
+    plan = plan_secrets(pairs(stub=Stub(endpoint="https://other.example.test/")), NOW)
+
+    assert plan.before == (WriteUserData("p1"),)
+
+
+def test_what_nothing_names_expires_in_two_hours_and_the_moment_is_scheduled() -> None:
+    plan = plan_secrets(pairs(needed={}), NOW)
+
+    assert plan.after == (ExpireToken("p1", NOW + timedelta(hours=2)),)
+    assert plan.wake == NOW + timedelta(hours=2)
+
+
+def test_an_expiry_is_set_once() -> None:
+    expiring = {"p1": replace(TOKEN, expires_at=NOW + timedelta(hours=1))}
+
+    plan = plan_secrets(pairs(tokens=expiring, needed={}), NOW)
+
+    assert plan.after == ()
+    assert plan.wake == NOW + timedelta(hours=1)
+
+
+def test_an_expired_pair_is_deleted() -> None:
+    expired = {"p1": replace(TOKEN, expires_at=NOW)}
+
+    assert plan_secrets(pairs(tokens=expired, needed={}), NOW).after == (DeletePair("p1"),)
+
+
+def test_user_data_without_its_token_is_deleted_when_nothing_names_it() -> None:
+    assert plan_secrets(pairs(tokens={}, needed={}), NOW).after == (DeletePair("p1"),)
+
+
+def test_a_pair_that_is_named_again_loses_its_expiry() -> None:
+    expiring = {"p1": replace(TOKEN, expires_at=NOW + timedelta(hours=1))}
+
+    assert plan_secrets(pairs(tokens=expiring), NOW).before == (ReviveToken("p1"),)
+
+
+def test_other_inputs_can_be_served_under_the_same_name_and_taken_back() -> None:
+    refreshed = {"p1": replace(TOKEN, served=OTHER)}
+
+    assert plan_secrets(pairs(served={"p1": OTHER}), NOW).before == (
+        ServeRevision(id="p1", served=OTHER),
+    )
+    assert plan_secrets(pairs(tokens=refreshed), NOW).before == (
+        ServeRevision(id="p1", served=REVISION),
+    )
+
+
+def test_a_token_and_the_one_before_are_valid_for_their_time() -> None:
+    rotated = replace(TOKEN, previous="t0", previous_until=NOW + timedelta(hours=5.5))
+
+    assert is_valid(rotated, "t1", NOW + timedelta(hours=10.9))
+    assert not is_valid(rotated, "t1", NOW + timedelta(hours=11))
+    assert is_valid(rotated, "t0", NOW + timedelta(hours=5.4))
+    assert not is_valid(rotated, "t0", NOW + timedelta(hours=5.5))
+    assert not is_valid(rotated, "", NOW)
+    assert not is_valid(replace(rotated, expires_at=NOW), "t1", NOW)
+
+
+def test_names_and_hashes_are_pinned() -> None:
+    assert token_secret_name("workers", "p1") == "token-workers-p1"
+    assert user_data_secret_name("workers", "p1") == "user-data-workers-p1"
+    assert hashed("t1").startswith("68636873266f7db2")
+    assert len(hashed("t1")) == 64
