@@ -17,7 +17,11 @@ from fairlead.agent.stages.stage import Boot
 from fairlead.sim.host import SimHost
 
 BASE = __version__.rpartition(".")[0]
-EXISTING: dict[str, object] = {"version": "202001.01.1", "scripts_version": "202001.01.2", "extra": [1]}
+EXISTING: dict[str, object] = {
+    "version": "202001.01.1",
+    "scripts_version": "202001.01.2",
+    "extra": [1],
+}
 FALLBACK: dict[str, object] = {"version": "v1", "hotfixes": {"202604.01": "202604.01.3"}}
 
 
