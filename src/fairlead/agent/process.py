@@ -45,27 +45,29 @@ def run(
     on_output: OnOutput | None,
 ) -> Finished:
     """Run to the end or to the deadline. Output and errors are one stream. See Host.run."""
+    reading, writing = os.pipe2(os.O_CLOEXEC)
+    try:
+        process = _spawn(command, environment, writing)
+        return _collect(process, reading, deadline_s, on_output)
+    finally:
+        os.close(reading)
+
+
+def _spawn(command: list[str], environment: dict[str, str], writing: int) -> int:
+    """Start the program, its output going to `writing`, which is closed here; return its pid."""
     # Bytes, so that the machine's locale has no say in what a script gets.
     words = [_bytes(word) for word in command]
     variables = {_bytes(name): _bytes(value) for name, value in environment.items()}
-    reading, writing = os.pipe2(os.O_CLOEXEC)
     null = os.open("/dev/null", os.O_RDONLY | os.O_CLOEXEC)
     try:
         # The one file action that posix_spawn needs per standard stream; dup2 clears CLOEXEC.
         actions = [(os.POSIX_SPAWN_DUP2, null, 0)]
         actions += [(os.POSIX_SPAWN_DUP2, writing, stream) for stream in (1, 2)]
         # A session of its own, so that the deadline can kill everything it started.
-        process = os.posix_spawnp(words[0], words, variables, file_actions=actions, setsid=True)
-    except BaseException:
-        os.close(reading)
-        raise
+        return os.posix_spawnp(words[0], words, variables, file_actions=actions, setsid=True)
     finally:
         os.close(writing)
         os.close(null)
-    try:
-        return _collect(process, reading, deadline_s, on_output)
-    finally:
-        os.close(reading)
 
 
 def _bytes(text: str) -> bytes:
