@@ -38,7 +38,6 @@ PATHS = {
     ),
     "nbc_command": ("/opt/azure/containers/aks-node-controller-nbc-cmd.sh", ""),
     "bootstrap_script": ("/opt/azure/containers/provision_start.sh", ""),
-    "script_files_hotfix": ("/opt/azure/containers/nodecustomdata.yml", ""),
     "components": ("/opt/azure/components.json", ""),
     # What must not outlive a boot.
     "state": ("/run/fairlead", "/run/fairlead"),
@@ -75,7 +74,6 @@ class Layout:
     nbc_command: str
     baked_agent: str
     bootstrap_script: str
-    script_files_hotfix: str
     components: str
     state: str
 
