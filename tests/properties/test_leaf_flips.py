@@ -21,7 +21,7 @@ from fairlead.revision.hashing import revision_of
 from fairlead.rollout.record import ChangeClass
 from pool_documents import leaves_of
 from transitions.pool_worlds import POOL, edit, edit_platform, settled_world, template_writes
-from transitions.test_ported_cases import INTENT_EDITS, PLATFORM_EDITS
+from transitions.test_hypershift_cases import INTENT_EDITS, PLATFORM_EDITS
 
 NOON = datetime(2026, 11, 16, 12, tzinfo=UTC)
 

@@ -1,7 +1,7 @@
 """
 Cases that other controllers got wrong or never answered, as transitions of one world.
 
-The numbers are those of the list of behaviours worth porting: 42, 43 and 98 to 120.
+The numbers are those of the study of HyperShift, section 7: 42, 43 and 98 to 120.
 """
 
 from dataclasses import replace
