@@ -1,0 +1,71 @@
+"""
+What the embedded edge needs of a kind of machine: power, signs of life, and its last words.
+
+Every operation is safe to repeat. Machines outlive the control plane: one that was killed finds
+them again by name.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import Protocol
+
+
+class Life(enum.Enum):
+    """What can be seen of a machine from outside."""
+
+    ABSENT = "absent"  # nothing of it is here
+    OFF = "off"  # it is here, does not run, and left no verdict of a boot
+    BOOTING = "booting"  # it runs, and there is no verdict yet
+    UP = "up"  # its boot left a verdict, and it is alive
+    DOWN = "down"  # its boot left a verdict, and it no longer runs
+
+
+class Fault(enum.Enum):
+    """What a machine does wrong on request, for demonstrations and tests."""
+
+    NONE = "none"
+    FAIL_BOOT = "fail-boot"  # its image cannot provision: the boot ends with exit code 50
+    NEVER_JOIN = "never-join"  # power never reaches it
+    STUCK_DRAIN = "stuck-drain"  # when told to leave, it does not
+    BREAK = "break"  # ready today, failed now
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seed:
+    """
+    What a machine is given to boot from: a NoCloud seed.
+
+    instance: another value makes cloud-init, and an in-place change, treat the boot as a first.
+    """
+
+    hostname: str
+    instance: str
+    user_data: bytes
+
+
+class MachineKind(Protocol):
+    """One way to have machines on this computer."""
+
+    name: str
+
+    def power_on(self, machine: str, seed: Seed, fault: Fault) -> None:
+        """
+        Start a boot from this seed, unless one from the same seed is under way.
+
+        A machine that is up boots again; one that has another seed forgets what the earlier one
+        put in place and keeps the rest of its disk. Raises UnavailableError.
+        """
+
+    def life_of(self, machine: str) -> Life:
+        """Return what can be seen of it."""
+
+    def last_words(self, machine: str) -> str:
+        """Return how far its boot came and what stopped it, in one line; '' if it left nothing."""
+
+    def destroy(self, machine: str) -> None:
+        """Afterwards nothing of it runs and nothing of it is here."""
+
+    def list_names(self) -> tuple[str, ...]:
+        """Return every machine that has something here, sorted."""

@@ -1,0 +1,70 @@
+"""
+Where the embedded control plane keeps everything: one directory, private to its owner.
+
+Removing it removes the control plane; nothing of it lives anywhere else.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+VARIABLE = "FAIRLEAD_STATE"
+
+
+@dataclass(frozen=True, slots=True)
+class StateDirectory:
+    """The paths of one control plane. `make` creates them; reading commands only look."""
+
+    path: Path
+
+    @property
+    def database(self) -> Path:
+        """The SQLite file."""
+        return self.path / "fairlead.db"
+
+    @property
+    def lock(self) -> Path:
+        """Held by the one process that may write."""
+        return self.path / "lock"
+
+    @property
+    def socket(self) -> Path:
+        """Where commands reach the control plane."""
+        return self.path / "api.sock"
+
+    @property
+    def log(self) -> Path:
+        """What a control plane without a terminal says."""
+        return self.path / "control-plane.log"
+
+    @property
+    def certificates(self) -> Path:
+        """The certificate authority of the payload service, and the service's own certificate."""
+        return self.path / "certificates"
+
+    @property
+    def machines(self) -> Path:
+        """One directory per machine."""
+        return self.path / "machines"
+
+    @property
+    def secrets(self) -> Path:
+        """One file per pull secret and trust bundle, named as pools name them."""
+        return self.path / "secrets"
+
+    def make(self) -> None:
+        """Afterwards the directories exist, readable by nobody else."""
+        for directory in (self.path, self.certificates, self.machines, self.secrets):
+            directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+
+def find_state_directory(given: Path | None = None) -> StateDirectory:
+    """Return the directory that was asked for, or else the environment's, or else the usual one."""
+    if given is not None:
+        return StateDirectory(given.absolute())
+    if named := os.environ.get(VARIABLE):
+        return StateDirectory(Path(named).absolute())
+    base = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
+    return StateDirectory(Path(base) / "fairlead")
