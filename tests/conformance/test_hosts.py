@@ -10,9 +10,11 @@ import pytest
 
 from fairlead.agent.files import publish_if_absent, remove_if_present, write_atomically
 from fairlead.agent.host import RealHost, is_executable_file, is_regular_file
+from fairlead.agent.https_fetch import Request
 from fairlead.agent.process import Finished
 from fairlead.errors import InputError
 from fairlead.sim.host import SimHost
+from process.tls_server import answer, make_pair, serving
 
 if TYPE_CHECKING:
     from fairlead.agent.host import Host
@@ -132,7 +134,32 @@ def test_where_nobody_listens_nothing_answers(host: Host) -> None:
     with pytest.raises(ConnectionRefusedError):
         host.fetch_status("http://127.0.0.1:1/healthz")
     with pytest.raises((OSError, InputError)):
-        host.fetch("https://127.0.0.1:1/node", ca="no certificate", token="t", deadline_s=1.0)
+        host.fetch(Request("https://127.0.0.1:1/node", "no certificate", "t"), deadline_s=1.0)
+
+
+@pytest.mark.parametrize("body", [None, b'{"a": 1}'])
+def test_a_request_reaches_its_server_whole_and_its_answer_comes_back(
+    host: Host, body: bytes | None, tmp_path: Path
+) -> None:
+    make_pair(tmp_path, "good", "IP:127.0.0.1")
+    ca = (tmp_path / "good-ca.pem").read_text()
+    seen: list[tuple[bytes, bytes | None]] = []
+
+    def keep_request(_host: SimHost, asked: Request) -> tuple[int, bytes]:
+        seen.append((asked.machine.encode(), asked.body))
+        return 202, b"taken"
+
+    with serving(tmp_path, answer(202, b"taken")) as server:
+        request = Request(server.endpoint, ca, "t", "node-1", body)
+        if isinstance(host, SimHost):
+            host.servers[server.endpoint] = keep_request
+
+        assert host.fetch(request, deadline_s=10.0) == (202, b"taken")
+
+        for header, _, sent in (text.partition(b"\r\n\r\n") for text in server.requests):
+            name = header.partition(b"Fairlead-Machine: ")[2].partition(b"\r\n")[0]
+            seen.append((name, sent if header.startswith(b"POST ") else None))
+    assert seen == [(b"node-1", body)]
 
 
 def test_time_never_goes_back(host: Host) -> None:

@@ -3,111 +3,19 @@
 import json
 import socket
 import ssl
-import subprocess
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from shutil import which
 
 import pytest
 
-from fairlead.agent.https_fetch import fetch
+from fairlead.agent.https_fetch import Request, fetch
 from fairlead.contract.boot_document import BootDocument, render_boot_document
 from fairlead.errors import InputError
 from process.agent_process import run_agent
+from process.tls_server import Server, answer, make_pair, raw, serving
 
 TOKEN = "dG9rZW4tb2YtdGhlLW1hY2hpbmU="  # noqa: S105 - of a server that lives for one test
 CONFIG = b'{"version": "v1"}'
-
-Handler = Callable[[ssl.SSLSocket, bytes], None]
-
-
-def answer(status: int, body: bytes = b"", *headers: str) -> Handler:
-    lines = [f"HTTP/1.1 {status} Any", f"Content-Length: {len(body)}", *headers, "", ""]
-
-    def send(connection: ssl.SSLSocket, _request: bytes) -> None:
-        connection.sendall("\r\n".join(lines).encode() + body)
-
-    return send
-
-
-def raw(content: bytes) -> Handler:
-    def send(connection: ssl.SSLSocket, _request: bytes) -> None:
-        connection.sendall(content)
-
-    return send
-
-
-class Server:
-    """Answers connections in order, the last answer for ever; keeps the requests."""
-
-    def __init__(self, pair: Path, handlers: list[Handler]) -> None:
-        self.requests: list[bytes] = []
-        self._handlers = handlers
-        self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        self._context.load_cert_chain(pair)
-        self._socket = socket.create_server(("127.0.0.1", 0))
-        self.port = self._socket.getsockname()[1]
-        self._thread = threading.Thread(target=self._serve)
-
-    def _serve(self) -> None:
-        while True:
-            try:
-                connection = self._socket.accept()[0]
-            except OSError:
-                return
-            with connection:
-                connection.settimeout(5)
-                self._answer(connection)
-
-    def _answer(self, connection: socket.socket) -> None:
-        try:
-            with self._context.wrap_socket(connection, server_side=True) as secured:
-                request = b""
-                while b"\r\n\r\n" not in request:
-                    request += secured.recv(4096)
-                self.requests.append(request)
-                handler = self._handlers.pop(0) if len(self._handlers) > 1 else self._handlers[0]
-                handler(secured, request)
-                secured.unwrap()
-        except OSError:
-            return  # the client hung up, which some of these tests are about
-
-    def __enter__(self) -> "Server":
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._socket.shutdown(socket.SHUT_RDWR)
-        self._socket.close()
-        self._thread.join(10)
-
-    @property
-    def endpoint(self) -> str:
-        return f"https://127.0.0.1:{self.port}/v1/node"
-
-
-def openssl(*words: str | Path) -> None:
-    subprocess.run(["openssl", *map(str, words)], check=True, capture_output=True)
-
-
-def make_pair(directory: Path, name: str, subject: str) -> Path:
-    """A CA, and a certificate for the subject that it signed, with its key in one file."""
-    if which("openssl") is None:
-        pytest.skip("openssl is not installed")
-    key = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
-    ca, ca_key = directory / f"{name}-ca.pem", directory / f"{name}-ca.key"
-    leaf, leaf_key = directory / f"{name}.pem", directory / f"{name}.key"
-    openssl("req", "-x509", *key, "-days", "2", "-subj", f"/CN={name} CA", "-keyout", ca_key,
-            "-out", ca)  # fmt: skip
-    openssl("req", "-x509", *key, "-days", "2", "-subj", "/CN=server", "-keyout", leaf_key,
-            "-out", leaf, "-CA", ca, "-CAkey", ca_key, "-addext", f"subjectAltName={subject}",
-            "-addext", "basicConstraints=critical,CA:FALSE")  # fmt: skip
-    pair = directory / f"{name}-pair.pem"
-    pair.write_bytes(leaf.read_bytes() + leaf_key.read_bytes())
-    return pair
 
 
 @pytest.fixture(scope="module")
@@ -121,12 +29,6 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def ca(certificates: Path) -> str:
     return (certificates / "good-ca.pem").read_text()
-
-
-@contextmanager
-def serving(certificates: Path, *handlers: Handler, pair: str = "good") -> Iterator[Server]:
-    with Server(certificates / f"{pair}-pair.pem", list(handlers)) as server:
-        yield server
 
 
 def make_machine(root: Path, server: Server, ca: str, deadline_s: float = 20) -> Path:
@@ -223,7 +125,7 @@ def test_a_body_that_trickles_is_cut_off_by_the_deadline(certificates: Path, ca:
 
     start = time.monotonic()
     with serving(certificates, trickle) as server, pytest.raises(TimeoutError):
-        fetch(server.endpoint, ca, TOKEN, 0.5)
+        fetch(Request(server.endpoint, ca, TOKEN), 0.5)
     assert time.monotonic() - start < 5
 
 
@@ -234,7 +136,7 @@ def test_an_endless_body_is_refused(certificates: Path, ca: str) -> None:
             connection.sendall(b"{" * 65536)
 
     with serving(certificates, flood) as server, pytest.raises(InputError, match="larger than"):
-        fetch(server.endpoint, ca, TOKEN, 20.0)
+        fetch(Request(server.endpoint, ca, TOKEN), 20.0)
 
 
 @pytest.mark.parametrize(
@@ -251,7 +153,7 @@ def test_a_body_may_be_framed_in_any_of_the_three_ways(
     certificates: Path, ca: str, content: bytes
 ) -> None:
     with serving(certificates, raw(content)) as server:
-        assert fetch(server.endpoint, ca, TOKEN, 5.0) == (200, CONFIG)
+        assert fetch(Request(server.endpoint, ca, TOKEN), 5.0) == (200, CONFIG)
 
 
 @pytest.mark.parametrize(
@@ -271,7 +173,7 @@ def test_an_answer_that_is_not_whole_is_an_os_error(
     certificates: Path, ca: str, content: bytes
 ) -> None:
     with serving(certificates, raw(content)) as server, pytest.raises(OSError, match=r"\w"):
-        fetch(server.endpoint, ca, TOKEN, 5.0)
+        fetch(Request(server.endpoint, ca, TOKEN), 5.0)
 
 
 def test_a_connection_that_is_cut_is_not_the_end_of_a_body(certificates: Path, ca: str) -> None:
@@ -281,14 +183,14 @@ def test_a_connection_that_is_cut_is_not_the_end_of_a_body(certificates: Path, c
         socket.socket(fileno=connection.detach()).close()
 
     with serving(certificates, cut) as server, pytest.raises(OSError, match=r"\w"):
-        fetch(server.endpoint, ca, TOKEN, 5.0)
+        fetch(Request(server.endpoint, ca, TOKEN), 5.0)
 
 
 def test_a_ca_that_is_none_is_an_input_error(certificates: Path) -> None:
     broken = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
 
     with serving(certificates, answer(200, CONFIG)) as server, pytest.raises(InputError) as caught:
-        fetch(server.endpoint, broken, TOKEN, 5.0)
+        fetch(Request(server.endpoint, broken, TOKEN), 5.0)
     assert caught.value.field == "ca"
 
 

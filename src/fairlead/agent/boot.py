@@ -7,6 +7,7 @@ The order and each stage's word are the launcher's rules (spec/node.md section 6
 from __future__ import annotations
 
 from fairlead.agent.early.find_document import report_document
+from fairlead.agent.host import is_regular_file
 from fairlead.agent.on_failure import BOOT_ANYWAY, STOP_BOOT
 from fairlead.agent.run import ERROR, INFORMATIONAL
 from fairlead.agent.stages.check_hotfix import check_hotfix
@@ -22,8 +23,14 @@ from fairlead.errors import FairleadError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeVar
+
     from fairlead.agent.run import Run
     from fairlead.agent.stages.stage import Boot
+
+    Found = TypeVar("Found")
+    Subject = TypeVar("Subject")
 
 BOOT_STAGES = (
     Stage("find-document", report_document, BOOT_ANYWAY),
@@ -68,13 +75,8 @@ def run_stages(stages: tuple[Stage, ...], boot: Boot) -> None:
     record = boot.run.record
     for stage in stages:
         start_ms = record.begin_stage(stage.name)
-        try:
-            end = stage.run(boot)
-        except (FairleadError, OSError) as error:
-            cause = str(error)
-        except Exception as error:  # noqa: BLE001 - door 1: a defect in a stage obeys the same table
-            cause = f"defect in {stage.name}: {error!r}"
-        else:
+        end, cause = _attempt(stage.name, stage.run, boot)
+        if end is not None:
             record.end_stage(stage.name, start_ms, end.outcome, end.cause)
             continue
         is_stop = stage.on_failure is STOP_BOOT
@@ -84,6 +86,39 @@ def run_stages(stages: tuple[Stage, ...], boot: Boot) -> None:
             if boot.outcome is None:
                 boot.outcome = Outcome(NOT_STARTED, cause)
             return
+
+
+def report_back(run: Run) -> None:
+    """
+    Tell the control plane how this run went, if a boot document asks for it. Never raises.
+
+    Called after everything else: a kill in here leaves a run that has ended.
+    """
+    sent, cause = _attempt("send-report", _send_if_asked, run)
+    if sent is None:
+        run.log("WARN", "boot report not sent", cause=cause)
+    elif sent:
+        run.log("INFO", "boot report sent", how=sent)
+
+
+def _send_if_asked(run: Run) -> str:
+    if not is_regular_file(run.host, run.layout.boot_document):
+        return ""
+    from fairlead.agent.send_report import send_report
+
+    return send_report(run)
+
+
+def _attempt(
+    name: str, work: Callable[[Subject], Found], subject: Subject
+) -> tuple[Found | None, str]:
+    """Return what the work returns, or None and why there is nothing. Never raises."""
+    try:
+        return work(subject), ""
+    except (FairleadError, OSError) as error:
+        return None, str(error)
+    except Exception as error:  # noqa: BLE001 - door 1: a defect in a stage obeys the same table
+        return None, f"defect in {name}: {error!r}"
 
 
 def _clear_leftovers(run: Run) -> None:

@@ -21,6 +21,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Protocol
 
+    from fairlead.agent.https_fetch import Request
+
     class Host(Protocol):
         """What stages and steps may do to a machine."""
 
@@ -93,14 +95,12 @@ if TYPE_CHECKING:
             stranger. OSError if nobody who is trusted answers in time.
             """
 
-        def fetch(
-            self, endpoint: str, *, ca: str, token: str, deadline_s: float
-        ) -> tuple[int, bytes]:
+        def fetch(self, request: Request, *, deadline_s: float) -> tuple[int, bytes]:
             """
-            Return status and body of a GET of an https:// address with this bearer token.
+            Return status and body of what an https:// address answers to this request.
 
-            Only the certificate authority in the PEM text `ca` is trusted. OSError if nobody who
-            is trusted answers in time; InputError for what no second try can change.
+            Only the certificate authority of the request is trusted. OSError if nobody who is
+            trusted answers in time; InputError for what no second try can change.
             """
 
         def say(self, text: bytes) -> None:
@@ -226,10 +226,10 @@ class RealHost:
         certificate = self.real_path(certificate_file) if certificate_file else ""
         return probe.http_status(url, ca, certificate, deadline_s)
 
-    def fetch(self, endpoint: str, *, ca: str, token: str, deadline_s: float) -> tuple[int, bytes]:
+    def fetch(self, request: Request, *, deadline_s: float) -> tuple[int, bytes]:
         from fairlead.agent import https_fetch
 
-        return https_fetch.fetch(endpoint, ca, token, deadline_s)
+        return https_fetch.fetch(request, deadline_s)
 
     def say(self, text: bytes) -> None:
         try:

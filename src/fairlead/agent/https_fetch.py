@@ -1,5 +1,5 @@
 """
-One GET with a bearer token, whole body or an error, under one deadline and one size limit.
+One GET or POST with a bearer token, whole answer or an error, under one deadline and size limit.
 
 Redirects are not followed: the token is for the address that it came with. A body that ends
 early is an error, never a shorter body. Looking up a name is the one thing that the deadline does
@@ -30,10 +30,33 @@ MOST_HEADERS = 200
 HEX_DIGITS = b"0123456789abcdefABCDEF"
 LONGEST_CHUNK_SIZE = 8  # hexadecimal digits
 
+# What one write gives to TLS; the deadline is looked at between two of them.
+SENT_AT_ONCE = 16 * 1024
+
 CONTINUE = range(100, 200)
 
 
-def fetch(endpoint: str, ca: str, token: str, deadline_s: float) -> tuple[int, bytes]:
+class Request:
+    """
+    One question: an https:// address, whom to trust, and who asks.
+
+    `ca` is PEM text. `machine` is the name of the machine, '' where it has none. Without a `body`
+    it is a GET, with one it is a POST of JSON.
+    """
+
+    __slots__ = ("body", "ca", "endpoint", "machine", "token")
+
+    def __init__(
+        self, endpoint: str, ca: str, token: str, machine: str = "", body: bytes | None = None
+    ) -> None:
+        self.endpoint = endpoint
+        self.ca = ca
+        self.token = token
+        self.machine = machine
+        self.body = body
+
+
+def fetch(request: Request, deadline_s: float) -> tuple[int, bytes]:
     """
     Return the status and the body that the address answers with.
 
@@ -44,8 +67,8 @@ def fetch(endpoint: str, ca: str, token: str, deadline_s: float) -> tuple[int, b
     import socket
 
     end = time.monotonic() + deadline_s
-    host, port, path = address_of(endpoint)
-    context = _context_of(ca)
+    host, port, path = address_of(request.endpoint)
+    context = _context_of(request.ca)
     connect_s = min(deadline_s, CONNECT_DEADLINE_S)
     with socket.create_connection((host, port), connect_s) as connection:
         connection.settimeout(_left(end))
@@ -53,8 +76,9 @@ def fetch(endpoint: str, ca: str, token: str, deadline_s: float) -> tuple[int, b
         with context.wrap_socket(
             connection, server_hostname=host, suppress_ragged_eofs=False
         ) as secured:
-            secured.sendall(_request(host, port, path, token))
-            return _read_answer(_Stream(secured, end), host)
+            stream = _Stream(secured, end)
+            stream.send(_text_of(request, (host, port, path)))
+            return _read_answer(stream, host)
 
 
 def _context_of(ca: str) -> ssl.SSLContext:
@@ -64,12 +88,22 @@ def _context_of(ca: str) -> ssl.SSLContext:
         raise InputError(f"holds no usable certificate: {error}", field="ca") from error
 
 
-def _request(host: str, port: int, path: str, token: str) -> bytes:
+def _text_of(request: Request, address: tuple[str, int, str]) -> bytes:
+    host, port, path = address
     shown = f"[{host}]" if ":" in host else host
-    return (
-        f"GET {path} HTTP/1.1\r\nHost: {shown}:{port}\r\nAuthorization: Bearer {token}\r\n"
-        "Accept: application/json\r\nAccept-Encoding: identity\r\nConnection: close\r\n\r\n"
-    ).encode("ascii")
+    lines = [
+        f"{'GET' if request.body is None else 'POST'} {path} HTTP/1.1",
+        f"Host: {shown}:{port}",
+        f"Authorization: Bearer {request.token}",
+        "Accept: application/json",
+        "Accept-Encoding: identity",
+        "Connection: close",
+    ]
+    if request.machine:
+        lines.append(f"Fairlead-Machine: {request.machine}")
+    if request.body is not None:
+        lines += ["Content-Type: application/json", f"Content-Length: {len(request.body)}"]
+    return "\r\n".join([*lines, "", ""]).encode("ascii") + (request.body or b"")
 
 
 def _read_answer(stream: _Stream, host: str) -> tuple[int, bytes]:
@@ -113,7 +147,7 @@ def _read_chunks(stream: _Stream) -> bytes:
 
 
 class _Stream:
-    """Reads a connection until its deadline."""
+    """Writes to and reads from a connection until its deadline."""
 
     __slots__ = ("_buffer", "_connection", "_end")
 
@@ -121,6 +155,19 @@ class _Stream:
         self._connection = connection
         self._end = end
         self._buffer = bytearray()
+
+    def send(self, content: bytes) -> None:
+        """Send everything, unless the other side hangs up: reading tells what became of it."""
+        for start in range(0, len(content), SENT_AT_ONCE):
+            self._connection.settimeout(_left(self._end))
+            try:
+                self._connection.sendall(content[start : start + SENT_AT_ONCE])
+            except TimeoutError:
+                raise
+            except OSError:
+                # A server that refuses by the header alone need not take the body. Its answer
+                # may be here already.
+                return
 
     def line(self) -> bytes:
         """Return the next line without its end."""

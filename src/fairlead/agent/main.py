@@ -88,12 +88,12 @@ def start_run(arguments: Arguments) -> Run:
 
 
 def _boot(run: Run, arguments: Arguments) -> int:
-    from fairlead.agent.boot import BOOT_STAGES, run_boot
+    from fairlead.agent.boot import BOOT_STAGES, report_back, run_boot
     from fairlead.agent.early.find_document import find_boot_inputs
-    from fairlead.agent.once import digest_of, find_verdict, keep_verdict, take_turn
+    from fairlead.agent.once import digest_of, find_verdict, keep_verdict, leave_turn, take_turn
 
     _refuse_rest(arguments)
-    take_turn(run)
+    turn = take_turn(run)
     inputs = find_boot_inputs(run)
     if inputs is None:
         run.log("INFO", "no node config, NBC command or boot document: nothing to do")
@@ -108,6 +108,8 @@ def _boot(run: Run, arguments: Arguments) -> int:
         boot.foreign_agent = program
     exit_code = run_boot(boot, BOOT_STAGES, __version__)
     keep_verdict(run, digest, exit_code)
+    leave_turn(turn)
+    report_back(run)
     return exit_code
 
 
@@ -119,12 +121,17 @@ def _find_document(run: Run, arguments: Arguments) -> int:
 
 
 def _conclude(run: Run, arguments: Arguments) -> int:
+    from fairlead.agent.boot import report_back
     from fairlead.agent.conclude import conclude
-    from fairlead.agent.once import take_turn
+    from fairlead.agent.once import leave_turn, take_turn
 
     _refuse_rest(arguments)
-    take_turn(run)
-    return conclude(run, __version__)
+    turn = take_turn(run)
+    exit_code = conclude(run, __version__)
+    leave_turn(turn)
+    if exit_code != 0:
+        report_back(run)
+    return exit_code
 
 
 def _provision(run: Run, arguments: Arguments) -> int:

@@ -36,7 +36,7 @@ SETTLE_STEP_S = 0.02
 
 def take_turn(run: Run) -> int | None:
     """
-    Wait until no other agent runs on this machine; it waits for this one until the process ends.
+    Wait until no other agent runs on this machine; it waits until leave_turn, or this process ends.
 
     Return the descriptor that holds the turn, or None where there is nothing to hold it by.
     """
@@ -53,6 +53,12 @@ def take_turn(run: Run) -> int | None:
         run.log("WARN", "no lock, so a second agent could run beside this one", error=str(error))
         return None
     return descriptor
+
+
+def leave_turn(turn: int | None) -> None:
+    """Let the next agent run, while this process still has something to do that disturbs none."""
+    if turn is not None:
+        os.close(turn)
 
 
 def digest_of(run: Run, inputs: Inputs) -> str:

@@ -13,6 +13,7 @@ from fairlead.contract.boot_document import DEFAULT_DEADLINE_S, BootDocument
 from fairlead.contract.json_text import Pairs, encode_json, parse_json
 from fairlead.contract.node_parse import parse_node_config
 from fairlead.contract.node_paths import LAYOUTS
+from fairlead.contract.node_settings import problems_of
 from fairlead.contract.node_validate import validate
 from fairlead.errors import InputError
 from fairlead.userdata.cse import cse_command
@@ -77,6 +78,9 @@ def _add_render(parser: ArgumentParser) -> None:
     fetch.add_argument("--endpoint", metavar="URL", help="https:// address of the node config")
     fetch.add_argument("--ca", type=Path, metavar="FILE", help="PEM; the only CA to be trusted")
     fetch.add_argument("--token-file", type=Path, metavar="FILE", help="bearer token")
+    fetch.add_argument(
+        "--report", default="", metavar="URL", help="https:// address for the boot report"
+    )
     fetch.add_argument("--deadline", type=float, default=DEFAULT_DEADLINE_S, metavar="SECONDS")
     parser.set_defaults(run=_render)
 
@@ -95,6 +99,8 @@ def _render(arguments: Namespace) -> int:
 
 
 def _inline_delivery(arguments: Namespace) -> Delivery:
+    if arguments.report:
+        raise InputError("--report needs --fetch: only a boot document names whom to tell")
     if arguments.config is None:
         raise InputError("--config FILE is needed, or --fetch")
     config = _read(arguments.config)
@@ -107,7 +113,8 @@ def _inline_delivery(arguments: Namespace) -> Delivery:
     if not isinstance(value, Pairs):
         raise InputError("a node config must be a JSON object", field=str(arguments.config))
     parsed = parse_node_config(config)
-    for problem in [*parsed.violations, *parsed.problems, *validate(parsed.config)]:
+    found = [*parsed.violations, *parsed.problems, *validate(parsed.config)]
+    for problem in [*found, *problems_of(parsed.config)]:
         print_error(f"warning: {problem}")
     return Inline(config)
 
@@ -124,6 +131,7 @@ def _fetch_delivery(arguments: Namespace) -> Delivery:
         _read_text(arguments.ca),
         _read_text(arguments.token_file).strip(),
         arguments.deadline,
+        arguments.report,
     )
     return Fetch(document)
 

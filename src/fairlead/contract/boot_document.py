@@ -1,8 +1,9 @@
 """
 The boot document of a machine that fetches its node config: whom to ask, and with what proof.
 
-User data carries it, the agent reads it. The address is whole: the agent adds nothing to it. The
-certificate authority is the only one that is trusted for this one request.
+User data carries it, the agent reads it. The addresses are whole: the agent adds nothing to them.
+The certificate authority is the only one that is trusted for these requests, and the token goes
+to both addresses.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ LONGEST_DEADLINE_S = 3600
 HTTPS = "https://"
 HTTPS_PORT = 443
 LARGEST_PORT = 65535
+LONGEST_PORT = 5  # digits
+LONGEST_LABEL = 63  # characters between two dots of a host name
 
 PEM_START = "-----BEGIN CERTIFICATE-----"
 
@@ -29,17 +32,28 @@ BEARER_CHARACTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456
 
 
 class BootDocument:
-    """Where to fetch the node config. `ca` is PEM text; the deadline is for all tries together."""
+    """
+    Where to fetch the node config, and where to send the boot report.
 
-    __slots__ = ("ca", "deadline_s", "endpoint", "token")
+    `ca` is PEM text; the deadline is for all tries of fetching together; `report` '' means that
+    nobody wants the report.
+    """
+
+    __slots__ = ("ca", "deadline_s", "endpoint", "report", "token")
 
     def __init__(
-        self, endpoint: str, ca: str, token: str, deadline_s: float = DEFAULT_DEADLINE_S
+        self,
+        endpoint: str,
+        ca: str,
+        token: str,
+        deadline_s: float = DEFAULT_DEADLINE_S,
+        report: str = "",
     ) -> None:
         self.endpoint = endpoint
         self.ca = ca
         self.token = token
         self.deadline_s = deadline_s
+        self.report = report
         _refuse_unusable(self)
 
 
@@ -55,46 +69,65 @@ def parse_boot_document(text: bytes) -> BootDocument:
     deadline_s = fields.get("deadline_s", DEFAULT_DEADLINE_S)
     if isinstance(deadline_s, bool) or not isinstance(deadline_s, (int, float)):
         raise InputError(f"found {kind_of(deadline_s)}, expected seconds", field="deadline_s")
-    return BootDocument(fields["endpoint"], fields["ca"], fields["token"], deadline_s)
+    report = fields.get("report", "")
+    if not isinstance(report, str):
+        raise InputError(f"found {kind_of(report)}, expected text", field="report")
+    return BootDocument(fields["endpoint"], fields["ca"], fields["token"], deadline_s, report)
 
 
 def render_boot_document(document: BootDocument) -> bytes:
     """Return the text that parses to the same document."""
-    fields = {
+    fields: dict[str, object] = {
         "format": FORMAT,
         "endpoint": document.endpoint,
         "ca": document.ca,
         "token": document.token,
         "deadline_s": document.deadline_s,
     }
+    if document.report:
+        fields["report"] = document.report
     return encode_json(fields, indent=2).encode() + b"\n"
 
 
-def address_of(endpoint: str) -> tuple[str, int, str]:
+def address_of(address: str, field: str = "endpoint") -> tuple[str, int, str]:
     """
-    Return host, port and path of an https:// address. Raises InputError.
+    Return host, port and path of an https:// address. Raises InputError that names the field.
 
     A name and password in the address, a fragment and anything that could end a header line are
     refused: the token is the one credential.
     """
-    rest = endpoint.removeprefix(HTTPS)
-    if rest == endpoint or not endpoint.isascii() or not endpoint.isprintable():
-        raise InputError("must be an https:// address in plain ASCII", field="endpoint")
-    if " " in endpoint or "#" in endpoint:
-        raise InputError("must not hold a space or a fragment (#)", field="endpoint")
+    rest = address.removeprefix(HTTPS)
+    if rest == address or not address.isascii() or not address.isprintable():
+        raise InputError("must be an https:// address in plain ASCII", field=field)
+    if " " in address or "#" in address:
+        raise InputError("must not hold a space or a fragment (#)", field=field)
     authority, slash, path = rest.partition("/")
     if "@" in authority or "?" in authority or "\\" in authority:
-        raise InputError("must be https://HOST[:PORT]/PATH", field="endpoint")
+        raise InputError("must be https://HOST[:PORT]/PATH", field=field)
+    name, port = _name_and_port_of(authority)
+    if not _is_host(name) or not port.isdigit() or len(port) > LONGEST_PORT:
+        raise InputError("must be https://HOST[:PORT]/PATH", field=field)
+    if not 0 < int(port) <= LARGEST_PORT:
+        raise InputError(f"must have a port from 1 to {LARGEST_PORT}", field=field)
+    return name, int(port), slash + path or "/"
+
+
+def _name_and_port_of(authority: str) -> tuple[str, str]:
     name, colon, port = authority.rpartition(":")
     if not colon or authority.endswith("]"):
         name, port = authority, str(HTTPS_PORT)
-    if not name.strip("[]") or not port.isdigit() or not 0 < int(port[:6]) <= LARGEST_PORT:
-        raise InputError("must be https://HOST[:PORT]/PATH", field="endpoint")
-    return name.strip("[]"), int(port), slash + path or "/"
+    return name.strip("[]"), port
+
+
+def _is_host(name: str) -> bool:
+    """Say whether a resolver takes this: it refuses other labels with an error of its own kind."""
+    return all(0 < len(label) <= LONGEST_LABEL for label in name.removesuffix(".").split("."))
 
 
 def _refuse_unusable(document: BootDocument) -> None:
     address_of(document.endpoint)
+    if document.report:
+        address_of(document.report, "report")
     if PEM_START not in document.ca or not document.ca.isascii():
         raise InputError(f"holds no certificate ({PEM_START})", field="ca")
     if not document.token or document.token.strip(BEARER_CHARACTERS):

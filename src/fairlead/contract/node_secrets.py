@@ -35,7 +35,7 @@ BASE64_BLOCK = 3  # bytes that four characters stand for
 def secrets_of(config: NodeConfig) -> list[str]:
     """Return every spelling to remove from text, longest first, so that none leaves a rest."""
     found = {config.text(path) for path in SECRET_PATHS}
-    for text in _texts_in(config.fields):
+    for text in _texts_in([config.fields, config.settings]):
         if "://" in text:
             found.update(_url_secrets_of(text))
     return spellings_of(found)

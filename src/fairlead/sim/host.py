@@ -16,11 +16,12 @@ from fairlead.agent.process import Finished
 from fairlead.sim.disk import ROOT, Disk, Inode
 
 if TYPE_CHECKING:
+    from fairlead.agent.https_fetch import Request
     from fairlead.agent.process import OnOutput
 
 Program = Callable[["SimHost", list[str], dict[str, str]], Finished]
-# Takes the host and a bearer token; gives a status and a body, or raises OSError.
-Server = Callable[["SimHost", str], tuple[int, bytes]]
+# Takes the host and a request; gives a status and a body, or raises OSError.
+Server = Callable[["SimHost", "Request"], tuple[int, bytes]]
 
 # Linux: MAX_ARG_STRLEN, 32 pages.
 LONGEST_STRING = 128 * 1024
@@ -176,12 +177,12 @@ class SimHost:
     ) -> int:
         raise ConnectionRefusedError(111, f"Connection refused: {url}")
 
-    def fetch(self, endpoint: str, *, ca: str, token: str, deadline_s: float) -> tuple[int, bytes]:
+    def fetch(self, request: Request, *, deadline_s: float) -> tuple[int, bytes]:
         self._count()
-        server = self.servers.get(endpoint)
+        server = self.servers.get(request.endpoint)
         if server is None:
-            raise ConnectionRefusedError(111, f"Connection refused: {endpoint}")
-        return server(self, token)
+            raise ConnectionRefusedError(111, f"Connection refused: {request.endpoint}")
+        return server(self, request)
 
     def say(self, text: bytes) -> None:
         self.said += text

@@ -9,7 +9,8 @@ import pytest
 
 from builders import AKS, CONFIG_PATH, SCRIPT_PATH, STATUS_PATH, make_boot, make_disk, make_sim_host
 from fairlead.agent.boot import BOOT_STAGES, run_boot
-from fairlead.agent.stages.fetch_config import wait_before
+from fairlead.agent.control_plane import wait_before
+from fairlead.agent.https_fetch import Request
 from fairlead.contract.boot_document import BootDocument, address_of, render_boot_document
 from fairlead.errors import InputError
 from fairlead.sim.host import Server, SimHost
@@ -27,11 +28,11 @@ def answers(*given: Answer) -> Server:
     """A server that gives these answers in order, the last one for ever."""
     left = list(given)
 
-    def server(_host: SimHost, token: str) -> tuple[int, bytes]:
+    def server(_host: SimHost, request: Request) -> tuple[int, bytes]:
         answer = left.pop(0) if len(left) > 1 else left[0]
         if isinstance(answer, OSError):
             raise answer
-        return answer if token == TOKEN else (401, b"")
+        return answer if request.token == TOKEN else (401, b"")
 
     return server
 
