@@ -29,12 +29,18 @@ class FieldProblem:
 
 
 class NodeConfig:
-    """One parsed node config. `fields` is nested by proto name and never changes."""
+    """
+    One parsed node config. `fields` is nested by proto name and never changes.
 
-    __slots__ = ("fields",)
+    `settings` are those of the pool's owner that the contract has no field for, by their flat
+    names: node_settings.py.
+    """
 
-    def __init__(self, fields: dict[str, Value]) -> None:
+    __slots__ = ("fields", "settings")
+
+    def __init__(self, fields: dict[str, Value], settings: dict[str, Value] | None = None) -> None:
         self.fields = fields
+        self.settings: dict[str, Value] = {} if settings is None else settings
 
     def find(self, path: str) -> Value:
         """Return what the document set at this path, or None."""

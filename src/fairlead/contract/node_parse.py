@@ -3,13 +3,13 @@ Bytes to a node config, by the rules of protojson, using as much as can be used.
 
 Nothing here raises: a wrong type, a duplicate or broken text costs that one field and becomes a
 problem that names its path; unknown names and unknown enum names are ignored, as upstream's
-reader does. `mustUnderstand` and `hotfixes` at the top are ours, not the schema's. Problems tell
-the kind of value that was found, never the value.
+reader does. `mustUnderstand`, `hotfixes` and `fairlead` at the top are ours, not the schema's.
+Problems tell the kind of value that was found, never the value.
 """
 
 from __future__ import annotations
 
-from fairlead.contract.json_text import Pairs, TrailingTextError, parse_json
+from fairlead.contract.json_text import Pairs, TrailingTextError, parse_json, plain
 from fairlead.contract.node_config import FieldProblem, NodeConfig
 from fairlead.contract.node_receipt import REFUSED, UNDERSTOOD, Receipt, shown_name
 from fairlead.contract.node_schema import ENUMS, JSON_NAMES, MESSAGES, TOP_MESSAGE
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 # A list of hostile elements must not fill the memory; a person reads the first few.
 MAX_LISTED = 50
 SINGULAR = ("", "optional")
-OWN_NAMES = ("mustUnderstand", "must_understand", "hotfixes")
+SETTINGS = "fairlead"
+OWN_NAMES = ("mustUnderstand", "must_understand", "hotfixes", SETTINGS)
 
 
 class ParsedNodeConfig:
@@ -45,21 +46,29 @@ class ParsedNodeConfig:
         self.cold_start_hotfixes: dict[str, str | None] | None = None
 
 
-def parse_node_config(text: bytes) -> ParsedNodeConfig:
-    """Return the config of a document, with every problem by path. Never raises."""
+def parse_node_config(text: bytes, *, takes_settings: bool = True) -> ParsedNodeConfig:
+    """
+    Return the config of a document, with every problem by path. Never raises.
+
+    Without takes_settings the reader is one that has no use for the `fairlead` object: bootstrap
+    scripts know nothing of it, and the receipt says so.
+    """
     reader = _Reader()
     pairs = _document_of(text, reader)
     own = [pair for pair in pairs if pair[0] in OWN_NAMES]
     if own:
         pairs = Pairs(pair for pair in pairs if pair[0] not in OWN_NAMES)
     parsed = ParsedNodeConfig(reader, reader.message(TOP_MESSAGE, pairs, ""))
+    given = [pair for pair in own if pair[1] is not None]
+    # First, because mustUnderstand may be about a setting.
+    for name, value in given:
+        if name == SETTINGS:
+            _read_settings(value, parsed, reader, takes_settings=takes_settings)
     reader.close(parsed.config.fields)
-    for name, value in own:
-        if value is None:
-            continue
+    for name, value in given:
         if name == "hotfixes":
             _read_hotfixes(value, parsed)
-        else:
+        elif name != SETTINGS:
             parsed.violations += _violations_of(value, parsed)
     return parsed
 
@@ -239,6 +248,42 @@ def _read_hotfixes(value: object, parsed: ParsedNodeConfig) -> None:
     parsed.problems += [FieldProblem("hotfixes", problem) for problem in problems[:MAX_LISTED]]
 
 
+def _read_settings(
+    value: object, parsed: ParsedNodeConfig, reader: _Reader, *, takes_settings: bool
+) -> None:
+    if not takes_settings:
+        reader.ignore(SETTINGS)
+        return
+    if not isinstance(value, Pairs):
+        reader.refuse(SETTINGS, f"found {kind_of(value)}, expected an object")
+        return
+    try:
+        _take_settings(value, parsed.config, reader)
+    except RecursionError:
+        parsed.config.settings.clear()
+        reader.refuse(SETTINGS, "nested too deeply")
+
+
+def _take_settings(pairs: Pairs, config: NodeConfig, reader: _Reader) -> None:
+    # Imported here: the documents of AKS have none.
+    from fairlead.contract.node_settings import is_applied
+
+    for name, value in pairs:
+        if name in config.settings:
+            reader.complain(_setting_path(name), "set twice; the first value is used")
+            continue
+        config.settings[name] = plain(value)
+        if is_applied(name):
+            reader.fields_met += 1
+            reader.receipt.understood += 1
+        else:
+            reader.ignore(_setting_path(name))
+
+
+def _setting_path(name: str) -> str:
+    return f"{SETTINGS}[{shown_name(name)}]"
+
+
 def _violations_of(paths: object, parsed: ParsedNodeConfig) -> Iterable[FieldProblem]:
     if not isinstance(paths, list) or isinstance(paths, Pairs):
         yield FieldProblem("mustUnderstand", f"found {kind_of(paths)}, expected a list of paths")
@@ -251,7 +296,7 @@ def _violations_of(paths: object, parsed: ParsedNodeConfig) -> Iterable[FieldPro
         shown = ".".join(shown_name(part) for part in path.split(".")[:8])
         if known is None:
             yield FieldProblem(shown, "must be understood, and this agent does not know the field")
-        elif known in parsed.receipt.ignored_paths:
+        elif {known, known.partition("[")[0]}.intersection(parsed.receipt.ignored_paths):
             yield FieldProblem(shown, "must be understood, and its value cannot be used")
 
 
@@ -263,6 +308,8 @@ def known_path_of(path: str) -> str | None:
     """
     if path in OWN_NAMES:
         return path
+    if path.startswith(SETTINGS + "."):
+        return _known_setting(path.removeprefix(SETTINGS + "."))
     message, key_expected = TOP_MESSAGE, False
     names: list[str] = []
     for part in path.split("."):
@@ -277,3 +324,9 @@ def known_path_of(path: str) -> str | None:
         key_expected = label == "map"
         names.append(name)
     return ".".join(names)
+
+
+def _known_setting(name: str) -> str | None:
+    from fairlead.contract.node_settings import is_applied
+
+    return _setting_path(name) if is_applied(name) else None

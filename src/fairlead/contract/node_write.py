@@ -16,7 +16,10 @@ from fairlead.contract.node_schema import ENUMS, MESSAGES, TOP_MESSAGE
 
 def write_node_config(config: NodeConfig) -> str:
     """Return the config as text that parses to the same config."""
-    return encode_json(_message_of(TOP_MESSAGE, config.fields), indent=2, ascii_only=False) + "\n"
+    document = _message_of(TOP_MESSAGE, config.fields)
+    if config.settings:
+        document["fairlead"] = config.settings
+    return encode_json(document, indent=2, ascii_only=False) + "\n"
 
 
 def _message_of(message: str, values: dict[str, object]) -> dict[str, object]:

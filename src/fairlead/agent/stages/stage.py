@@ -119,7 +119,7 @@ class Boot:
         """
         if self._parsed is None:
             text = self.run.host.read_file(self.inputs.node_config)
-            parsed = parse_node_config(text)
+            parsed = parse_node_config(text, takes_settings=self._has_built_in_steps())
             self.run.redactor.learn(secrets_of(parsed.config))
             self.run.record.note("receipt", parsed.receipt.encode())
             for problem in parsed.problems[:20]:
@@ -128,6 +128,11 @@ class Boot:
                 )
             self._parsed = parsed
         return self._parsed
+
+    def _has_built_in_steps(self) -> bool:
+        """Scripts and NBC commands know nothing of what a pool's owner set beside the contract."""
+        script = self.run.layout.bootstrap_script
+        return not self.inputs.nbc_command and not is_regular_file(self.run.host, script)
 
     def find_config_text(self) -> bytes | None:
         """Return the node config's bytes, or None if there is no node config."""

@@ -2,7 +2,8 @@
 containerd's config.toml, in the format of the containerd that is there.
 
 Version 3 came with containerd 2.0 and renamed the plugins. 2.x still reads version 2, so version
-2 is the answer when nobody can be asked.
+2 is the answer when nobody can be asked. Sections of the pool's owner go over ours, and are in one
+of the two formats themselves.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from fairlead.agent.steps.programs import program_path
 from fairlead.agent.steps.step import FILES_ONLY, StepOutcome
 from fairlead.agent.steps.systemd import has_systemd, run_command
 from fairlead.agent.steps.write import PUBLIC, apply_file
-from fairlead.contract.json_text import encode_json
+from fairlead.contract.node_settings import CONTAINERD, NAME, containerd_of
+from fairlead.contract.toml_text import key_text, render_toml
 from fairlead.errors import InputError
 
 TYPE_CHECKING = False
@@ -30,48 +32,90 @@ ROOT_FIELD = "kubelet_config.container_data_dir"
 # The first containerd that reads version 3.
 FIRST_MAJOR_WITH_VERSION_3 = 2
 
-# The cgroup driver must be the kubelet's: systemd owns the tree on every image we support.
-_RUNTIME = """\
-[plugins."{plugin}".containerd]
-default_runtime_name = "runc"
-[plugins."{plugin}".containerd.runtimes.runc]
-runtime_type = "io.containerd.runc.v2"
-[plugins."{plugin}".containerd.runtimes.runc.options]
-SystemdCgroup = true
-"""
-_REGISTRY = """\
-[plugins."{plugin}".registry]
-config_path = {hosts}
-"""
+# How the two formats call what runs containers.
+PLUGIN_OF_VERSION_2 = "io.containerd.grpc.v1.cri"
+IMAGES_OF_VERSION_3 = "io.containerd.cri.v1.images"
+RUNTIME_OF_VERSION_3 = "io.containerd.cri.v1.runtime"
+
+VERSION_FIELD = f"{NAME}[{CONTAINERD}version]"
 
 
 def render_containerd_config(config: NodeConfig, version: int) -> str:
-    """Return config.toml in format version 2 or 3."""
+    """Return config.toml in format version 2 or 3: our tables, and the pool's over them."""
+    tables = _tables_of(config, version)
+    _merge(tables, {**containerd_of(config), "version": version}, "")
+    return render_toml(tables)
+
+
+def _tables_of(config: NodeConfig, version: int) -> dict[str, object]:
     sandbox = one_line(config.text(SANDBOX_FIELD), SANDBOX_FIELD)
     root = one_line(config.text(ROOT_FIELD), ROOT_FIELD)
     if root and not root.startswith("/"):
         raise InputError("not an absolute path", field=ROOT_FIELD)
-    top = f"version = {version}\n" + (f"root = {_toml_text(root)}\n" if root else "")
-    hosts = _toml_text(REGISTRY_HOSTS)
+    # The cgroup driver must be the kubelet's: systemd owns the tree on every image we support.
+    runc = {"runtime_type": "io.containerd.runc.v2", "options": {"SystemdCgroup": True}}
+    runtime = {"default_runtime_name": "runc", "runtimes": {"runc": runc}}
+    registry = {"config_path": REGISTRY_HOSTS}
     if version == 2:  # noqa: PLR2004 - a version is compared with a number
-        plugin = "io.containerd.grpc.v1.cri"
-        image = f'[plugins."{plugin}"]\nsandbox_image = {_toml_text(sandbox)}\n' if sandbox else ""
-        registry = _REGISTRY.format(plugin=plugin, hosts=hosts)
-        return top + image + _RUNTIME.format(plugin=plugin) + registry
-    plugin = "io.containerd.cri.v1.images"
-    image = f'[plugins."{plugin}".pinned_images]\nsandbox = {_toml_text(sandbox)}\n'
-    registry = _REGISTRY.format(plugin=plugin, hosts=hosts)
-    runtime = _RUNTIME.format(plugin="io.containerd.cri.v1.runtime")
-    return top + (image if sandbox else "") + registry + runtime
+        image: dict[str, object] = {"sandbox_image": sandbox} if sandbox else {}
+        plugins = {PLUGIN_OF_VERSION_2: {**image, "containerd": runtime, "registry": registry}}
+    else:
+        image = {"pinned_images": {"sandbox": sandbox}} if sandbox else {}
+        plugins = {
+            IMAGES_OF_VERSION_3: {**image, "registry": registry},
+            RUNTIME_OF_VERSION_3: {"containerd": runtime},
+        }
+    top: dict[str, object] = {"version": version}
+    return {**top, **({"root": root} if root else {}), "plugins": plugins}
+
+
+def _merge(ours: dict[str, object], theirs: dict[str, object], path: str) -> None:
+    """Put their settings over ours; a table stays a table."""
+    for key, value in theirs.items():
+        found = ours.get(key)
+        inner = f"{path}.{key_text(key)}" if path else key_text(key)
+        if isinstance(found, dict) and isinstance(value, dict):
+            _merge(found, value, inner)
+        elif found is not None and isinstance(found, dict) != isinstance(value, dict):
+            kind = "a table" if isinstance(found, dict) else "one setting"
+            raise InputError(f"{inner} is {kind} of this config", field=f"{NAME}[{CONTAINERD}...]")
+        else:
+            ours[key] = value
+
+
+def config_version(sections: dict[str, object], major: int | None) -> int:
+    """
+    Return the format to write: the one that the pool's sections are in, else the machine's own.
+
+    `major` is the version of the containerd that will read it, None if nobody can be asked.
+    """
+    plugins = sections.get("plugins")
+    names = [str(name) for name in plugins] if isinstance(plugins, dict) else []
+    wanted = sections.get("version")
+    if wanted is None and any(name.startswith("io.containerd.cri.v1.") for name in names):
+        wanted = 3
+    elif wanted is None and PLUGIN_OF_VERSION_2 in names:
+        wanted = 2
+    if wanted is None:
+        return 3 if (major or 0) >= FIRST_MAJOR_WITH_VERSION_3 else 2
+    if wanted not in (2, 3) or not isinstance(wanted, int):
+        raise InputError("expected version 2 or 3", field=VERSION_FIELD)
+    if wanted == 3 and major is not None and major < FIRST_MAJOR_WITH_VERSION_3:  # noqa: PLR2004
+        raise InputError(
+            f"version 3 is for containerd 2 and later, found {major}",
+            field=VERSION_FIELD,
+            hint=f"write the sections for {PLUGIN_OF_VERSION_2}, or take a newer image",
+        )
+    return wanted
 
 
 def apply_containerd_config(host: Host, config: NodeConfig) -> StepOutcome:
     """Leave a config.toml that this machine's containerd reads."""
     outcome = StepOutcome([], [], "" if has_systemd(host) else FILES_ONLY)
-    version = 2
+    major = None
     if has_systemd(host):
         major = major_of(run_command(host, [program_path(host, "containerd"), "--version"]))
-        version = 3 if major >= FIRST_MAJOR_WITH_VERSION_3 else 2
+    version = config_version(containerd_of(config), major)
     text = render_containerd_config(config, version)
     apply_file(host, CONFIG_FILE, text.encode(), PUBLIC, outcome)
     # containerd only warns about a missing directory; it is made so that a mirror can drop in.
@@ -90,8 +134,3 @@ def major_of(answer: str) -> int:
         if dot and number.isascii() and number.isdigit():
             return int(number)
     return 1
-
-
-def _toml_text(value: str) -> str:
-    # A basic string of TOML is a JSON string, except for surrogate pairs: those stay characters.
-    return encode_json(value, ascii_only=False)

@@ -20,6 +20,7 @@ from fairlead.agent.steps import (
 )
 from fairlead.agent.steps.certificates import certificate_files
 from fairlead.agent.steps.one_line import is_made_of
+from fairlead.agent.steps.pool_files import pool_files
 from fairlead.agent.steps.step import FILES_ONLY, StepOutcome
 from fairlead.agent.steps.systemd import (
     UNITS,
@@ -145,7 +146,9 @@ def _digest_of_files(host: Host, unit: str, config: NodeConfig) -> bytes:
     import hashlib
 
     digest = hashlib.sha256()
-    for path in (*FILES_READ[unit], *certificate_files(config)):
+    # A file of the pool's owner may be anything that a service reads, a drop-in included.
+    of_pool = (file.path for file in pool_files(config))
+    for path in (*FILES_READ[unit], *certificate_files(config), *of_pool):
         content = find_file(host, path)
         digest.update(f"{path} {-1 if content is None else len(content)}\n".encode())
         digest.update(content or b"")

@@ -1,6 +1,8 @@
 """
 Kernel settings: what Kubernetes needs, what the kubelet insists on, and what the config asks for.
 
+The pool's owner has the last word, in the same file: two files about one key would take turns.
+
 Whether they are in force is read from /proc/sys, not guessed from the file: a key whose module
 was loaded later is put right by the next run.
 """
@@ -12,10 +14,13 @@ from fairlead.agent.steps.one_line import is_made_of
 from fairlead.agent.steps.step import FILES_ONLY, StepOutcome
 from fairlead.agent.steps.systemd import has_systemd, run_command
 from fairlead.agent.steps.write import PUBLIC, apply_file
+from fairlead.contract.node_settings import sysctls_of
 from fairlead.errors import InputError, UnavailableError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from fairlead.agent.host import Host
     from fairlead.contract.node_config import NodeConfig
 
@@ -86,11 +91,17 @@ KERNEL_KEYS = {
 MODULE_PREFIXES = ("net.bridge.", "net.netfilter.")
 
 
-def kernel_settings(config: NodeConfig) -> dict[str, str]:
-    """Return every kernel key this node needs, with its value; the config's word is the last."""
+def needed_settings(config: NodeConfig) -> dict[str, str]:
+    """Return what a node cannot do without, whatever else its config says."""
     settings = dict(NEEDED)
     if config.flag(PROTECT_FIELD) or _flag_is_true(config, PROTECT_FLAG):
         settings.update(KUBELET_DEFAULTS)
+    return settings
+
+
+def kernel_settings(config: NodeConfig) -> dict[str, str]:
+    """Return every kernel key this node needs, with its value; the config's word is the last."""
+    settings = needed_settings(config)
     for field, key in KERNEL_KEYS.items():
         value = config.find(f"{FIELDS}.{field}")
         if isinstance(value, bool):
@@ -99,29 +110,49 @@ def kernel_settings(config: NodeConfig) -> dict[str, str]:
             settings[key] = str(value)
         elif isinstance(value, str):
             settings[key] = _port_range(value, f"{FIELDS}.{field}")
+    settings.update(sysctls_of(config))
     return settings
 
 
-def render_settings(settings: dict[str, str]) -> str:
-    """Return the sysctl.d file, one key per line, sorted."""
+def render_settings(settings: dict[str, str], optional: Iterable[str] = ()) -> str:
+    """
+    Return the sysctl.d file, one key per line, sorted.
+
+    A kernel that lacks an `optional` key is no reason to fail: the step reads what came of it.
+    """
     return "".join(
-        f"{'-' if key.startswith(MODULE_PREFIXES) else ''}{key} = {value}\n"
+        f"{'-' if key.startswith(MODULE_PREFIXES) or key in optional else ''}{key} = {value}\n"
         for key, value in sorted(settings.items())
     )
 
 
 def apply_sysctl(host: Host, config: NodeConfig) -> StepOutcome:
-    """Put the settings into force, for now and for every boot."""
-    outcome = StepOutcome([], [], "")
-    settings = kernel_settings(config)
+    """
+    Put the settings into force, for now and for every boot.
+
+    A value that cannot be used costs all tuning, but never what a node cannot do without.
+    """
+    outcome = StepOutcome([], [], "" if has_systemd(host) else FILES_ONLY)
+    try:
+        settings, optional = kernel_settings(config), sysctls_of(config)
+    except InputError:
+        _apply_settings(host, needed_settings(config), {}, outcome)
+        raise
+    _apply_settings(host, settings, optional, outcome)
+    return outcome
+
+
+def _apply_settings(
+    host: Host, settings: dict[str, str], optional: dict[str, str], outcome: StepOutcome
+) -> None:
     modules = [*MODULES]
     if any(key.startswith("net.netfilter.") for key in settings):
         modules.append(CONNTRACK_MODULE)
     apply_file(host, MODULES_FILE, ("\n".join(modules) + "\n").encode(), PUBLIC, outcome)
-    apply_file(host, SETTINGS_FILE, render_settings(settings).encode(), PUBLIC, outcome)
+    text = render_settings(settings, optional)
+    apply_file(host, SETTINGS_FILE, text.encode(), PUBLIC, outcome)
     if not has_systemd(host):
-        outcome.note = FILES_ONLY
-        return outcome
+        return
     if _absent(host, settings):
         _load_modules(host, modules)
     if not _different(host, settings):
@@ -135,7 +166,6 @@ def apply_sysctl(host: Host, config: NodeConfig) -> StepOutcome:
     absent = _absent(host, settings)
     if absent:
         outcome.note = f"this kernel has no {', '.join(absent)}"
-    return outcome
 
 
 def _load_modules(host: Host, modules: list[str]) -> None:
@@ -147,12 +177,20 @@ def _load_modules(host: Host, modules: list[str]) -> None:
 
 
 def _different(host: Host, settings: dict[str, str]) -> list[str]:
-    found = {key: find_file(host, _path_of(key)) for key in settings}
+    found = {key: _find_value(host, key) for key in settings}
     return [
         key
         for key, value in settings.items()
-        if (now := found[key]) is not None and now.decode().split() != value.split()
+        if (now := found[key]) is not None
+        and now.decode("utf-8", "replace").split() != value.split()
     ]
+
+
+def _find_value(host: Host, key: str) -> bytes | None:
+    try:
+        return find_file(host, _path_of(key))
+    except OSError:
+        return b""  # a setting that can be written only, or a directory
 
 
 def _absent(host: Host, settings: dict[str, str]) -> list[str]:

@@ -16,8 +16,10 @@ from fairlead.agent.steps.kubeconfig import apply_kubeconfig
 from fairlead.agent.steps.kubelet_config import apply_kubelet_config
 from fairlead.agent.steps.kubelet_flags import apply_kubelet_flags
 from fairlead.agent.steps.node_object import apply_node_object
+from fairlead.agent.steps.pool_files import apply_pool_files
 from fairlead.agent.steps.programs import apply_programs
 from fairlead.agent.steps.proxy import apply_proxy
+from fairlead.agent.steps.registry_mirrors import apply_registry_mirrors
 from fairlead.agent.steps.start import apply_containerd_start, apply_kubelet_start
 from fairlead.agent.steps.step import Step
 from fairlead.agent.steps.swap import apply_swap
@@ -27,6 +29,9 @@ from fairlead.agent.steps.units import apply_units
 
 NODE_STEPS = (
     Step("find-programs", apply_programs, STOP_BOOT),
+    # First, so that whatever reads a file of the owner's finds it; without it the machine is not
+    # what the pool asks for, and what it lacks may be how images are pulled.
+    Step("pool-files", apply_pool_files, STOP_BOOT),
     Step("trust-certificates", apply_certificates, STOP_BOOT),
     Step("proxy-environment", apply_proxy, STOP_BOOT),
     Step("kernel-settings", apply_sysctl, BOOT_ANYWAY),
@@ -34,6 +39,7 @@ NODE_STEPS = (
     Step("huge-pages", apply_huge_pages, BOOT_ANYWAY),
     Step("ulimits", apply_ulimits, BOOT_ANYWAY),
     Step("containerd-config", apply_containerd_config, STOP_BOOT),
+    Step("registry-mirrors", apply_registry_mirrors, STOP_BOOT),
     Step("kubelet-config", apply_kubelet_config, STOP_BOOT),
     Step("kubelet-flags", apply_kubelet_flags, STOP_BOOT),
     Step("bootstrap-kubeconfig", apply_kubeconfig, STOP_BOOT),

@@ -80,6 +80,7 @@ def test_our_own_defects_are_not_a_steps_failure() -> None:
 def test_the_order_of_the_steps_and_what_each_may_stop() -> None:
     assert [(step.name, step.on_failure) for step in NODE_STEPS] == [
         ("find-programs", "stop-boot"),
+        ("pool-files", "stop-boot"),
         ("trust-certificates", "stop-boot"),
         ("proxy-environment", "stop-boot"),
         ("kernel-settings", "boot-anyway"),
@@ -87,6 +88,7 @@ def test_the_order_of_the_steps_and_what_each_may_stop() -> None:
         ("huge-pages", "boot-anyway"),
         ("ulimits", "boot-anyway"),
         ("containerd-config", "stop-boot"),
+        ("registry-mirrors", "stop-boot"),
         ("kubelet-config", "stop-boot"),
         ("kubelet-flags", "stop-boot"),
         ("bootstrap-kubeconfig", "stop-boot"),
