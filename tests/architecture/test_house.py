@@ -30,6 +30,7 @@ DOORS = {
     "agent/boot.py": 1,  # a boot stage
     "agent/main.py": 2,  # a command; check-hotfix, which exits 0 whatever happens
     "cli/main.py": 1,  # a command
+    "controller/loop.py": 1,  # a pass over a pool
 }
 
 # Modules that cost milliseconds at start-up; a boot without network must load none of them.

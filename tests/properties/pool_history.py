@@ -19,7 +19,7 @@ from fairlead.controller.reconcile import preview
 from fairlead.inputs.platform_inputs import CODE_DEFAULTS
 from fairlead.revision.hashing import Scheme
 from fairlead.rollout.machines import Machine, Phase, Template
-from fairlead.rollout.secrets import is_valid
+from fairlead.rollout.secrets import hashed, is_valid
 from fairlead.rollout.step import CreateMachine, PointTemplate, RemoveMachine
 from fairlead.sim.world import ControllerKilledError, SimWorld
 from pool_documents import platform_document, pool_document
@@ -42,10 +42,17 @@ class WatchedWorld(SimWorld):
         self.management: dict[str, Any] = {"type": "InPlace" if in_place else "Replace"}
         self.in_place = in_place
         self.is_broken = False
+        self.is_stopped = False
+        self.is_leaving = False
         self.shuffled = False
+        self.rollout: dict[str, Any] = {}
         self.given_intent: dict[str, Any] | None = None
         self.given_force: set[str] = set()
+        self.given_resume: set[str] = set()
         self.targets: set[str] = set()
+        self.deaths = 0
+        # What the payload service remembers: only hashes, and nothing across a restart.
+        self.service: dict[str, str] = {}
         self.declare()
 
     # What is declared.
@@ -57,18 +64,24 @@ class WatchedWorld(SimWorld):
             "machineTemplate": {"vmSize": self.spec["vmSize"]},
             "config": self._documents(),
             "management": dict(self.management),
+            "rollout": dict(self.rollout),
         }
         if self.is_broken:
             spec["config"] = [{"kind": "Nonsense"}]
         platform = platform_document(
-            proxy={"image": self.platform["image"]}, loadBalancerAddress=self.platform["address"]
+            proxy={"image": self.platform["image"]},
+            loadBalancerAddress=self.platform["address"],
+            stopEverything=self.is_stopped,
         )
         document = pool_document(**spec)
         if self.shuffled:
             document["spec"] = dict(reversed(document["spec"].items()))
             document["spec"] |= {"sshKeys": [], "proxy": {"http": None}, "trustBundle": {}}
         self.documents[POOL] = PoolDocuments(
-            pool=document, platform=platform, resolved=Resolved(release_digest="sha256:1")
+            pool=document,
+            platform=platform,
+            resolved=Resolved(release_digest="sha256:1"),
+            is_leaving=self.is_leaving,
         )
 
     def _documents(self) -> list[dict[str, Any]]:
@@ -80,11 +93,15 @@ class WatchedWorld(SimWorld):
 
     @property
     def desired(self) -> int:
-        pause = self.settings.get("paused")
-        covers = isinstance(pause, dict)
-        if covers and POOL in self.templates:
+        covers = isinstance(self.settings.get("paused"), dict) and not self.is_leaving
+        if (covers or self.is_stopped) and POOL in self.templates:
             return self.templates[POOL].replicas
-        return int(self.settings["replicas"])
+        return 0 if self.is_leaving else int(self.settings["replicas"])
+
+    @property
+    def is_halted(self) -> bool:
+        record = self.records.get(POOL)
+        return bool(record and record.halted)
 
     @property
     def surge(self) -> int:
@@ -106,6 +123,8 @@ class WatchedWorld(SimWorld):
         differs = self.given_intent != self.spec
         assert not self.is_broken, "I-9: a template was written though nothing can be computed"
         assert not self.settings.get("paused"), "a template was written while paused"
+        assert not self.is_stopped, "a template was written though everything is stopped"
+        assert not self.is_leaving, "a template was written for a pool that leaves"
         assert differs or is_forced or is_empty, (
             "I-1, I-2, I-8, I-10: a template was written though the owner changed nothing"
         )
@@ -118,25 +137,34 @@ class WatchedWorld(SimWorld):
     def write_record(self, record: PoolRecord) -> None:
         if record.applied:
             assert record.applied.id in self.targets, "I-3: applied was never a target"
+        known = self.records.get(POOL)
+        request = self.rollout.get("resume", "")
+        if known and known.halted and not record.halted and _goes_on(known, record):
+            assert request not in {"", *self.given_resume}, "a halt ended without a fresh request"
         super().write_record(record)
+        self.given_resume.add(request)
 
     def create_machine(self, pool: str, name: str, revision: str) -> None:
+        assert not self.is_stopped, "a machine came though everything is stopped"
+        assert not self.is_leaving, "a machine came to a pool that leaves"
         super().create_machine(pool, name, revision)
         assert len(self.living) <= self.desired + self.surge, "I-11: above the surge"
 
     def remove_machine(self, name: str, reason: str) -> None:
         was_available = self.living[name].is_available
+        assert not self.is_stopped, "a machine was removed though everything is stopped"
         super().remove_machine(name, reason)
         self._watch_availability(was_available)
 
     def change_machine(self, name: str, revision: str) -> None:
         was_available = self.living[name].is_available
+        assert not self.is_stopped, "a machine was changed though everything is stopped"
         super().change_machine(name, revision)
         self._watch_availability(was_available)
 
     def _watch_availability(self, was_available: bool) -> None:
         available = sum(machine.is_available for machine in self.living.values())
-        if was_available:
+        if was_available and not self.is_leaving:
             assert available >= self.desired - self.unavailable, "I-11: too few are available"
 
     # What is watched around every pass.
@@ -154,6 +182,10 @@ class WatchedWorld(SimWorld):
         assert {name for kind, name in log if kind == "remove"} == removed, "I-13"
         assert len(set(self.living) - known) == created, "I-13"
         assert [text.split()[1] for kind, text in log if kind == "template"] == pointed, "I-13"
+        assert (POOL not in self.documents) is thought.is_over, "I-13"
+        if thought.is_over:
+            self.begin_again()
+            return
         self.watch_secrets()
         assert self.one_pass() == 0, f"I-6: a second pass wrote {self.log[before:]}"
         record = self.records[POOL]
@@ -194,10 +226,50 @@ class WatchedWorld(SimWorld):
         self.crash_at = None
 
         assert self.summary() == whole.summary(), "I-7: a crash changed where it ends"
+        if POOL not in self.documents:
+            self.begin_again()
+            return
         self.watch_secrets()
+
+    def fail_next_release(self, letter: str) -> None:
+        """The owner changes something, and what comes of it fails."""
+        self.fates[:0] = ["fail", "fail"]
+        self.spec["imageBase"] = letter
+        self.rollout["haltAfter"] = 2
+        self.declare()
+        for _ in range(4):
+            self.watched_pass()
+            self.run_machines()
+
+    def begin_again(self) -> None:
+        """A pool is gone, and its owner makes another of the same name."""
+        left = (self.records, self.statuses, self.templates, self.living, self.tokens)
+        assert not any(left), "something of a deleted pool is left"
+        assert not self.user_data, "user data of a deleted pool is left"
+        self.deaths += 1
+        told = [event.kind.value for event in self.read_events(POOL)]
+        assert told.count("PoolDeleted") == self.deaths, "a deletion was not told once"
+        self.is_leaving = False
+        self.given_intent = None
+        self.given_force.clear()
+        self.given_resume.clear()
+        self.declare()
+
+    def restart_service(self) -> None:
+        """The payload service loses its memory and reads the secrets; then it must know all."""
+        self.service.clear()
+        for (_, pair), secret in self.tokens.items():
+            for token in (secret.token, secret.previous):
+                if token:
+                    self.service[hashed(token)] = pair
+        for (_, pair), data in self.user_data.items():
+            if (POOL, pair) in self.tokens:
+                assert self.service.get(hashed(data.token)) == pair, "I-4: a token is not known"
 
     def summary(self) -> dict[str, Any]:
         """Everything that matters, without names that were drawn and moments."""
+        if POOL not in self.documents:
+            return {"kinds of events": {event.kind for event in self.read_events(POOL)}}
         template, record = self.templates.get(POOL), self.records[POOL]
         status = self.statuses[POOL]
         return {
@@ -212,6 +284,8 @@ class WatchedWorld(SimWorld):
             "held": [held.leaf for held in record.held],
             "failed": record.failed,
             "halted": record.halted,
+            "resumed": record.resumed,
+            "forgiven": record.forgiven,
             "state": status.state,
             "conditions": [
                 (row.type, row.status, row.reason if row.type != "Seeded" else "")
@@ -227,6 +301,7 @@ class WatchedWorld(SimWorld):
     def come_to_rest(self) -> None:
         """Take every obstacle away: then the pool must be what its owner wrote, and stay so."""
         self.is_broken = False
+        self.is_stopped = False
         self.settings.pop("paused", None)
         self.management.pop("strategy", None)
         self.stuck.clear()
@@ -234,6 +309,9 @@ class WatchedWorld(SimWorld):
         self._fate_of.clear()
         self.settings["force"] = "last"
         self.declare()
+        if self.is_leaving:
+            self.settle(POOL)
+            self.begin_again()
         for _ in range(20):
             for name in list(self.living):
                 self.recover(name)
@@ -258,6 +336,12 @@ def _kind_of(machine: Machine) -> tuple[str, str, str]:
     return machine.revision, machine.phase.value, machine.heading_for
 
 
+def _goes_on(known: PoolRecord, record: PoolRecord) -> bool:
+    """The same target, and not every machine has it yet."""
+    same = known.target and record.target and known.target.id == record.target.id
+    return bool(same) and record.is_rolling
+
+
 def _life_of(token: TokenSecret) -> tuple[str, str, bool]:
     return token.revision.id, token.served.id, token.expires_at is None
 
@@ -269,6 +353,19 @@ def lose_secret(world: WatchedWorld, which: str) -> None:
     store.pop((POOL, revision), None)
 
 
+def spoil_payload(world: WatchedWorld) -> None:
+    """The payload service cannot serve what the template names, and says so."""
+    key = (POOL, world.templates[POOL].revision)
+    if key in world.tokens:
+        world.tokens[key] = replace(world.tokens[key], problem="an image is gone")
+
+
+def leave(world: WatchedWorld) -> None:
+    """The owner deletes the pool."""
+    world.is_leaving = True
+    world.declare()
+
+
 def forget_record(world: WatchedWorld) -> None:
     """What an upgrade finds: templates, machines and secrets, and no record."""
     token = world.tokens.get((POOL, world.templates[POOL].revision))
@@ -276,6 +373,7 @@ def forget_record(world: WatchedWorld) -> None:
         world.records.pop(POOL, None)
         # The last force is in what the template names; earlier ones are forgotten with the record.
         world.given_force = {token.revision.force}
+        world.given_resume.clear()
 
 
 def reword(world: WatchedWorld) -> None:

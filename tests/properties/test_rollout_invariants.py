@@ -25,9 +25,11 @@ from properties.pool_history import (
     WatchedWorld,
     break_machine,
     forget_record,
+    leave,
     lose_secret,
     resize,
     reword,
+    spoil_payload,
     with_label,
 )
 
@@ -110,8 +112,44 @@ class PoolHistory(RuleBasedStateMachine):
 
     @rule(canary=st.sampled_from([[], [1], [1, "50%"]]), soak=st.sampled_from(["0s", "30m"]))
     def batches(self, canary: list[Any], soak: str) -> None:
-        self.world.settings["rollout"] = {"canary": canary, "soak": soak, "haltAfter": 2}
+        self.world.rollout |= {"canary": canary, "soak": soak, "haltAfter": 2}
         self.world.declare()
+
+    @rule(value=st.sampled_from(["r1", "r2", "r3"]))
+    def resume(self, value: str) -> None:
+        self.world.rollout["resume"] = value
+        self.world.declare()
+        self.world.watched_pass()
+
+    @rule(letter=LETTERS)
+    def fail_a_release(self, letter: str) -> None:
+        self.world.fail_next_release(letter)
+
+    @precondition(lambda self: self.world.is_halted)
+    @rule(value=st.sampled_from(["r4", "r5", "r6", "r7"]))
+    def resume_a_halt(self, value: str) -> None:
+        self.world.rollout["resume"] = value
+        self.world.declare()
+        self.world.watched_pass()
+
+    @rule()
+    def spoil_payload(self) -> None:
+        if POOL in self.world.templates:
+            spoil_payload(self.world)
+            self.world.watched_pass()
+
+    @rule(stopped=st.booleans())
+    def kill_switch(self, stopped: bool) -> None:
+        self.world.is_stopped = stopped
+        self.world.declare()
+
+    @rule()
+    def delete_pool(self) -> None:
+        leave(self.world)
+
+    @rule()
+    def restart_service(self) -> None:
+        self.world.restart_service()
 
     @rule(refresh=st.booleans(), repair=st.booleans())
     def policies(self, refresh: bool, repair: bool) -> None:

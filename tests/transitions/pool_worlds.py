@@ -22,19 +22,20 @@ def declare(world: SimWorld, pool: Json = None, platform: Json = None, **resolve
         pool=pool or (known.pool if known else pool_document()),
         platform=platform or (known.platform if known else platform_document()),
         resolved=Resolved(**resolved) if resolved else (known.resolved if known else Resolved()),
+        is_leaving=bool(known and known.is_leaving),
     )
 
 
-def fresh_world(**spec: Any) -> SimWorld:
+def fresh_world(edge: type[SimWorld] = SimWorld, **spec: Any) -> SimWorld:
     """A world in which the pool was declared and nothing has run."""
-    world = SimWorld()
+    world = edge()
     declare(world, pool_document(**spec))
     return world
 
 
-def settled_world(**spec: Any) -> SimWorld:
+def settled_world(edge: type[SimWorld] = SimWorld, **spec: Any) -> SimWorld:
     """A world in which the pool's machines run and nothing moves."""
-    world = fresh_world(**spec)
+    world = fresh_world(edge, **spec)
     world.settle()
     return world
 

@@ -336,6 +336,26 @@ def test_a_pinned_payload_that_cannot_be_served_is_refreshed_and_said() -> None:
     served = world.tokens[POOL, revision].served
     assert served.leaves["platform.controlPlaneImage"] == "cp@sha256:bb"
     assert template_writes(world) == 1
+    assert world.one_pass() == 0, "it stays so until there is something better"
+    assert condition(world) == ("True", "PinnedPayloadUnavailable")
+    assert "image haproxy@sha256:aa is gone" in full_condition(world, "ConfigUpdatePending").message
+
+
+def test_a_pinned_payload_is_served_again_once_nothing_else_is_held() -> None:
+    world = settled_world()
+    drift(world)
+    world.settle()
+    revision = template(world).revision
+    world.tokens[POOL, revision] = replace(world.tokens[POOL, revision], problem="it is gone")
+    world.settle()
+
+    edit_platform(world, controlPlaneImage=None)
+    world.settle()
+
+    token = world.tokens[POOL, revision]
+    assert token.served.id == revision
+    assert (token.problem, token.unserved) == ("", ""), "the payload service looks again"
+    assert condition(world) == ("False", "AsExpected")
 
 
 def test_a_change_held_beyond_its_maximum_age_rolls_in_the_next_window() -> None:

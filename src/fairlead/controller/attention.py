@@ -6,7 +6,7 @@ resource version, a change counter. It is read before the pass, so what changes 
 looked at by the next.
 """
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -35,6 +35,15 @@ class Attention:
             or known.marker != marker
             or (known.wake is not None and known.wake <= now)
         ]
+
+    def next_wake(self, besides: Container[str] = ()) -> datetime | None:
+        """Return the earliest moment that a pass asked for, of the other pools."""
+        wakes = (
+            last.wake
+            for pool, last in self._last.items()
+            if last.wake is not None and pool not in besides
+        )
+        return min(wakes, default=None)
 
     def passed(self, pool: str, last: LastPass) -> None:
         """Remember a pass that ended well. One that did not stays due."""

@@ -22,6 +22,11 @@ class Moment:
     desired: int
     now: datetime
 
+    @property
+    def is_leaving(self) -> bool:
+        """Say whether the owner deleted the pool."""
+        return self.seen.documents.is_leaving
+
 
 def moment_of(seen: Snapshot, now: datetime) -> Moment:
     """Return the moment. Raises InputError only if the document is no pool at all."""
@@ -44,8 +49,10 @@ def situation_of(here: Moment, record: PoolRecord) -> Situation:
         now=here.now,
         reason=record.reason,
         bound=record.plan,
-        is_stopped=_is_stopped(wanted),
+        is_stopped=wanted.is_stopped,
         halted=halted,
+        forgiven=record.forgiven,
+        is_leaving=here.is_leaving,
     )
 
 
@@ -57,12 +64,11 @@ def _desired(seen: Snapshot, wanted: Wanted, now: datetime) -> int:
         desired=0,
         policy=wanted.policy,
         now=now,
-        is_stopped=_is_stopped(wanted),
+        is_stopped=wanted.is_stopped,
+        is_leaving=seen.documents.is_leaving,
     )
     if seen.template and not may_scale(situation):
         return current
+    if situation.is_leaving:
+        return 0
     return wanted.policy.replicas_from(current)
-
-
-def _is_stopped(wanted: Wanted) -> bool:
-    return wanted.platform is not None and wanted.platform.is_stopped

@@ -17,6 +17,7 @@ from fairlead.rollout.machines import Machine, Machines, Template
 from fairlead.rollout.record import PoolRecord, RolloutPlan
 from fairlead.rollout.secrets import SecretStore, TokenSecret, UserData
 from fairlead.timeline.conditions import Condition
+from fairlead.timeline.event import first_serial
 from fairlead.timeline.journal import Journal
 
 
@@ -30,6 +31,7 @@ class PoolState(enum.Enum):
     SUPERSEDING = "Superseding"
     HELD = "Held"
     BLOCKED = "Blocked"
+    LEAVING = "Leaving"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,11 +66,17 @@ class Resolved:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolDocuments:
-    """One pool's documents, as YAML, JSON or Kubernetes gives them."""
+    """
+    One pool's documents, as YAML, JSON or Kubernetes gives them.
+
+    is_leaving: the owner deleted the pool. It is never taken back; who wants the pool again
+    declares it again once it is gone.
+    """
 
     pool: Json
     platform: Json
     resolved: Resolved = Resolved()
+    is_leaving: bool = False
 
 
 class Pools(Protocol):
@@ -95,6 +103,14 @@ class Pools(Protocol):
     def find_plan(self, pool: str) -> RolloutPlan | None:
         """Return the plan that the owner approved, or None."""
 
+    def forget_pool(self, pool: str) -> None:
+        """
+        Forget a deleted pool: its document, record, status, plan and template.
+
+        Called when no machine and no secret of it is left. Its events stay. Forgetting what is
+        not there is no error.
+        """
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Code:
@@ -117,7 +133,11 @@ class World:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
-    """One read of everything that one pass looks at."""
+    """
+    One read of everything that one pass looks at.
+
+    first_serial: what a first record counts on from; not 0 if a pool of this name was deleted.
+    """
 
     pool: str
     documents: PoolDocuments
@@ -130,14 +150,16 @@ class Snapshot:
     user_data: Mapping[str, UserData]
     code: Code
     replaces_by_itself: bool = False
+    first_serial: int = 0
 
 
 def observe(pool: str, world: World) -> Snapshot:
     """Return one read of a pool. Raises UnavailableError."""
+    record = world.pools.find_record(pool)
     return Snapshot(
         pool=pool,
         documents=world.pools.read_documents(pool),
-        record=world.pools.find_record(pool),
+        record=record,
         status=world.pools.find_status(pool),
         plan=world.pools.find_plan(pool),
         template=world.machines.find_template(pool),
@@ -146,4 +168,5 @@ def observe(pool: str, world: World) -> Snapshot:
         user_data={secret.id: secret for secret in world.secrets.list_user_data(pool)},
         code=world.code,
         replaces_by_itself=world.machines.replaces_by_itself,
+        first_serial=0 if record else first_serial(world.journal.read_events(pool)),
     )

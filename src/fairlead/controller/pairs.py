@@ -7,13 +7,18 @@ which its last machine turned away.
 
 from fairlead.controller.moment import Moment
 from fairlead.controller.observe import Snapshot
-from fairlead.decision.decision import HoldPlatformChange
+from fairlead.decision.decision import (
+    Decision,
+    HoldPlatformChange,
+    ReplaceMachines,
+    Unknown,
+)
 from fairlead.inputs.leaf import Unusable
 from fairlead.inputs.platform_inputs import Stub
 from fairlead.revision.revision import Revision
 from fairlead.rollout.machines import Template
 from fairlead.rollout.record import PoolRecord
-from fairlead.rollout.secrets import Pairs
+from fairlead.rollout.secrets import Pairs, TokenSecret, served_anew
 from fairlead.timeline.conditions import PoolFacts
 
 
@@ -35,8 +40,12 @@ def pairs_of(
             needed[name] = stands_for
     is_held = isinstance(decision, HoldPlatformChange) and refreshes(here, record)
     served = {}
-    if target and is_held and isinstance(revision, Revision):
+    if here.is_leaving:
+        served = {name: token.served for name, token in seen.tokens.items()}
+    elif target and is_held and isinstance(revision, Revision):
         served[target.id] = revision
+    elif target and target.id in seen.tokens and _is_undecided(decision, record):
+        served[target.id] = seen.tokens[target.id].served
     return Pairs(
         tokens=seen.tokens,
         user_data=seen.user_data,
@@ -52,10 +61,30 @@ def refreshes(here: Moment, record: PoolRecord) -> bool:
     return wants and not record.is_rolling
 
 
+def _is_undecided(decision: Decision, record: PoolRecord) -> bool:
+    """Say whether a change waits, or cannot be computed; until then nothing else is served."""
+    return isinstance(decision, ReplaceMachines | Unknown) and not record.is_rolling
+
+
 def pinned_problem(seen: Snapshot, record: PoolRecord) -> str:
     """Return why the target's pair cannot be served, or ''."""
     token = seen.tokens.get(record.target.id) if record.target else None
-    return token.problem if token else ""
+    return _problem_of(token)
+
+
+def problem_after(pairs: Pairs, record: PoolRecord) -> str:
+    """Return what is left of that problem when the pass is over."""
+    target = record.target
+    token = pairs.tokens.get(target.id) if target else None
+    if target is None or token is None:
+        return ""
+    served = pairs.served.get(target.id, target)
+    is_same = token.served.leaves == served.leaves
+    return _problem_of(token if is_same else served_anew(token, served))
+
+
+def _problem_of(token: TokenSecret | None) -> str:
+    return (token.unserved or token.problem) if token else ""
 
 
 def stub_of(here: Moment) -> Stub:

@@ -19,6 +19,7 @@ from fairlead.revision.revision import Revision
 from fairlead.rollout.machines import Template
 from fairlead.rollout.progress import halt_cause, progress_of
 from fairlead.rollout.record import PoolRecord
+from fairlead.rollout.resume import resumed
 
 
 def pointers_of(here: Moment) -> tuple[PoolRecord, Revision | Unusable]:
@@ -39,6 +40,8 @@ def held_of(
     here: Moment, record: PoolRecord, revision: Revision | Unusable
 ) -> tuple[HeldChange, ...]:
     """Return the platform changes that the target lacks."""
+    if here.is_leaving:
+        return record.held
     if record.target is None or here.wanted.platform is None or isinstance(revision, Unusable):
         # What was held when it could last be computed is the best that is known.
         return record.held
@@ -59,6 +62,7 @@ def circumstances_of(here: Moment, record: PoolRecord) -> Circumstances:
             if (moment := overdue_at(held, limits)) is not None and moment <= here.now
         ),
         is_empty=not here.seen.machines and not here.desired,
+        is_leaving=here.is_leaving,
     )
 
 
@@ -69,11 +73,14 @@ def overdue_moments(here: Moment, record: PoolRecord) -> list[datetime | None]:
 
 def judged(here: Moment, record: PoolRecord) -> PoolRecord:
     """Return the record with the machines of its target that failed, and whether it halts."""
+    if here.is_leaving:
+        return record
+    policy = here.wanted.policy
+    record = resumed(record, here.seen.machines, policy, here.now)
     if not record.is_rolling or record.target is None:
         return record
     template = Template(revision=record.target.id, version="", machine_template={}, replicas=0)
-    policy = here.wanted.policy
     found = progress_of(here.seen.machines, template, here.desired, policy, here.now).failed
-    failed = tuple(sorted({*record.failed, *found}))
+    failed = tuple(sorted({*record.failed, *found}.difference(record.forgiven)))
     halted = record.halted or halt_cause(here.seen.machines, failed, policy, here.now)
     return replace(record, failed=failed, halted=halted)

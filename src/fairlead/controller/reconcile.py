@@ -44,7 +44,9 @@ def reconcile(pool: str, world: World, chance: Chance, now: datetime) -> datetim
         world.pools.write_record(thought.record)
     carry_out(thought.then, hands)
     world.journal.append(event for event in thought.events if event.kind in MACHINE_KINDS)
-    if thought.status:
+    if thought.is_over:
+        world.pools.forget_pool(pool)
+    elif thought.status:
         world.pools.write_status(pool, thought.status)
     return thought.wake
 

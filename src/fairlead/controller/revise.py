@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from fairlead.controller.observe import Snapshot
 from fairlead.errors import InputError
 from fairlead.inputs.leaf import Leaves, Problem, Unusable
-from fairlead.inputs.parse import NodePool, parse_node_pool, parse_platform_config
+from fairlead.inputs.parse import NodePool, is_stopped, parse_node_pool, parse_platform_config
 from fairlead.inputs.platform_inputs import PlatformInputs, with_code_defaults
 from fairlead.revision.hashing import revision_of
 from fairlead.revision.revision import Revision, SecretContent
@@ -24,12 +24,14 @@ class Wanted:
 
     leaves: every input, or why there are none. platform: None if its document cannot be used;
     then what it refreshes in place stays as it is. problems: why settings cannot be used, or ''.
+    is_stopped: the kill switch, which holds also if its document cannot be used otherwise.
     """
 
     leaves: Leaves | Unusable
     policy: Policy
     platform: PlatformInputs | None
     problems: str = field(default="")
+    is_stopped: bool = False
 
 
 def revise(seen: Snapshot) -> Wanted:
@@ -48,6 +50,7 @@ def revise(seen: Snapshot) -> Wanted:
         policy=policy,
         platform=platform,
         problems=str(settings_problem) if settings_problem else "",
+        is_stopped=is_stopped(seen.documents.platform),
     )
 
 
@@ -58,7 +61,13 @@ def revision_wanted(
     if isinstance(wanted.leaves, Unusable):
         return wanted.leaves
     try:
-        return revision_of(wanted.leaves, content=content, scheme=seen.code.scheme, force=force)
+        return revision_of(
+            wanted.leaves,
+            content=content,
+            scheme=seen.code.scheme,
+            force=force,
+            known=seen.record.target if seen.record else None,
+        )
     except InputError as error:
         return Unusable((Problem(error.field, error.problem),))
 

@@ -53,6 +53,7 @@ def _from_evidence(record: PoolRecord, seen: Snapshot, wanted: Revision | Unusab
         honoured=honoured,
         failed=(),
         halted="",
+        forgiven=(),
         plan=None,
         # With a record there is nothing to seed: its pointers are only behind the template.
         seeded=evidence if seen.record is None else record.seeded,

@@ -1,7 +1,13 @@
 """The state of a pool, from the facts after a pass. The first row that holds decides."""
 
 from fairlead.controller.observe import PoolState
-from fairlead.decision.decision import Adopt, HoldPlatformChange, ReplaceMachines, Unknown
+from fairlead.decision.decision import (
+    Adopt,
+    DeletePool,
+    HoldPlatformChange,
+    ReplaceMachines,
+    Unknown,
+)
 from fairlead.rollout.machines import Machine
 from fairlead.rollout.wait import WaitFor
 from fairlead.timeline.conditions import PoolFacts
@@ -14,7 +20,10 @@ def state_of(facts: PoolFacts) -> PoolState:
     record = facts.record
     waiting = {wait.wait_for for wait in facts.waits}
     wants_more = record.is_rolling or isinstance(facts.decision, ReplaceMachines | Adopt)
+    is_leaving = isinstance(facts.decision, DeletePool)
     rows = (
+        (is_leaving and WaitFor.STOP in waiting, PoolState.HELD),
+        (is_leaving, PoolState.LEAVING),
         (isinstance(facts.decision, Unknown) or bool(facts.problems), PoolState.BLOCKED),
         (WaitFor.HALT in waiting and record.is_rolling, PoolState.BLOCKED),
         (wants_more and bool(waiting & HOLDS), PoolState.HELD),

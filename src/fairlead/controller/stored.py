@@ -4,13 +4,15 @@ Values of the path as JSON and back, for the edges that keep them in a database 
 One rule for all of them, from the types themselves: a field that a later version added has its
 default when it is missing, and one that an earlier version does not know is dropped. What is
 stored is therefore readable across an upgrade and a downgrade.
+
+A pass restores everything it reads, so the rule is worked out once per type, into functions.
 """
 
 import dataclasses
 import enum
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from functools import cache
 
@@ -19,110 +21,167 @@ from fairlead.inputs.leaf import Json
 
 T = typing.TypeVar("T")
 
+_Writer = Callable[[typing.Any], Json]
+_Reader = Callable[[Json], typing.Any]
+
 
 def stored(value: object) -> Json:
     """Return a value as JSON. Only what the path is made of can be stored."""
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields = dataclasses.fields(value)
-        return {field.name: stored(getattr(value, field.name)) for field in fields}
-    if isinstance(value, Mapping):
-        return {_name(key): stored(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [stored(item) for item in value]
-    return _stored_plain(value)
-
-
-def _stored_plain(value: object) -> Json:
-    if isinstance(value, enum.Enum):
-        return value.value
-    if isinstance(value, datetime):
-        return value.isoformat()
-    if isinstance(value, timedelta):
-        return value.total_seconds()
-    return value
+    kind: typing.Any = type(value)
+    return _writer(kind)(value)
 
 
 def restored(kind: type[T], value: Json) -> T:
     """Return what was stored as a value of this type. Raises InputError by field."""
-    return typing.cast("T", _restore(kind, value, ""))
+    wanted: typing.Any = kind
+    return typing.cast("T", _reader(wanted)(value))
+
+
+@cache
+def _writer(kind: type) -> _Writer:
+    if dataclasses.is_dataclass(kind):
+        return _fields_writer(kind)
+    found = (write for known, write in _WRITERS if issubclass(kind, known))
+    return next(found, _as_it_is)
+
+
+def _fields_writer(kind: type) -> _Writer:
+    names = tuple(field.name for field in dataclasses.fields(kind))
+
+    def write(value: object) -> Json:
+        return {name: stored(getattr(value, name)) for name in names}
+
+    return write
 
 
 def _name(key: object) -> str:
     return str(key.value) if isinstance(key, enum.Enum) else str(key)
 
 
-def _restore(kind: object, value: Json, path: str) -> object:
-    origin = typing.get_origin(kind)
-    if origin in (typing.Union, types.UnionType):
-        return _restore_union(kind, value, path)
-    if origin is tuple:
-        return _restore_tuple(kind, value, path)
-    if origin is not None and issubclass(origin, Mapping):
-        return _restore_mapping(kind, value, path)
-    if isinstance(kind, type):
-        return _restore_plain(kind, value, path)
+def _as_it_is(value: Json) -> Json:
     return value
 
 
-def _restore_plain(kind: type, value: Json, path: str) -> object:
-    if dataclasses.is_dataclass(kind):
-        return _restore_fields(kind, value, path)
-    try:
-        if issubclass(kind, enum.Enum):
-            return kind(value)
-        if kind is datetime:
-            return datetime.fromisoformat(str(value))
-        if kind is timedelta:
-            return timedelta(seconds=float(str(value)))
-    except ValueError as error:
-        raise InputError(f"{value!r} is no {kind.__name__}", field=path) from error
-    if kind in (str, int, bool) and not isinstance(value, kind):
-        raise InputError(f"found {value!r}, expected {kind.__name__}", field=path)
-    return value
-
-
-def _restore_fields(kind: type, value: Json, path: str) -> object:
-    if not isinstance(value, Mapping):
-        raise InputError(f"found {value!r}, expected a {kind.__name__}", field=path)
-    found = {
-        name: _restore(hint, value[name], f"{path}.{name}".lstrip("."))
-        for name, hint in _hints(kind).items()
-        if name in value
-    }
-    try:
-        return kind(**found)
-    except TypeError as error:
-        raise InputError(f"a {kind.__name__} lacks a field: {error}", field=path) from error
-
-
-def _restore_union(kind: object, value: Json, path: str) -> object:
-    choices = [choice for choice in typing.get_args(kind) if choice is not types.NoneType]
-    if value is None:
-        return None
-    return _restore(choices[0], value, path)
-
-
-def _restore_tuple(kind: object, value: Json, path: str) -> object:
-    if not isinstance(value, list):
-        raise InputError(f"found {value!r}, expected a list", field=path)
-    kinds = typing.get_args(kind)
-    repeated = len(kinds) == 2 and kinds[1] is Ellipsis  # noqa: PLR2004 - tuple[X, ...]
-    return tuple(
-        _restore(kinds[0] if repeated else kinds[at], item, f"{path}[{at}]")
-        for at, item in enumerate(value)
-    )
-
-
-def _restore_mapping(kind: object, value: Json, path: str) -> object:
-    if not isinstance(value, Mapping):
-        raise InputError(f"found {value!r}, expected a mapping", field=path)
-    key_kind, item_kind = typing.get_args(kind)
-    return {
-        _restore(key_kind, key, path): _restore(item_kind, item, f"{path}.{key}")
-        for key, item in value.items()
-    }
+_WRITERS: tuple[tuple[type, _Writer], ...] = (
+    (Mapping, lambda value: {_name(key): stored(item) for key, item in value.items()}),
+    (list, lambda value: [stored(item) for item in value]),
+    (tuple, lambda value: [stored(item) for item in value]),
+    (enum.Enum, lambda value: value.value),
+    (datetime, lambda value: value.isoformat()),
+    (timedelta, lambda value: value.total_seconds()),
+)
 
 
 @cache
-def _hints(kind: type) -> Mapping[str, object]:
-    return typing.get_type_hints(kind)
+def _reader(kind: typing.Any) -> _Reader:
+    origin = typing.get_origin(kind)
+    if origin in (typing.Union, types.UnionType):
+        return _union_reader(kind)
+    if origin is tuple:
+        return _tuple_reader(kind)
+    if origin is not None and issubclass(origin, Mapping):
+        return _mapping_reader(kind)
+    if not isinstance(kind, type):
+        return _as_it_is
+    return _fields_reader(kind) if dataclasses.is_dataclass(kind) else _plain_reader(kind)
+
+
+def _plain_reader(kind: type) -> _Reader:
+    if issubclass(kind, enum.Enum):
+        return _parsing(kind, kind)
+    if kind is datetime:
+        return _parsing(kind, lambda value: datetime.fromisoformat(str(value)))
+    if kind is timedelta:
+        return _parsing(kind, lambda value: timedelta(seconds=float(str(value))))
+    if kind not in (str, int, bool):
+        return _as_it_is
+
+    def read(value: Json) -> Json:
+        if not isinstance(value, kind):
+            raise InputError(f"found {value!r}, expected {kind.__name__}")
+        return value
+
+    return read
+
+
+def _parsing(kind: type, parse: Callable[[Json], object]) -> _Reader:
+    def read(value: Json) -> object:
+        try:
+            return parse(value)
+        except ValueError as error:
+            raise InputError(f"{value!r} is no {kind.__name__}") from error
+
+    return read
+
+
+def _fields_reader(kind: type) -> _Reader:
+    hints = typing.get_type_hints(kind)
+    names = [field.name for field in dataclasses.fields(kind)]
+    readers = {name: _reader(hints[name]) for name in names}
+
+    def read(value: Json) -> object:
+        if not isinstance(value, Mapping):
+            raise InputError(f"found {value!r}, expected a {kind.__name__}")
+        found = {}
+        for name, reader in readers.items():
+            if name in value:
+                try:
+                    found[name] = reader(value[name])
+                except InputError as error:
+                    raise _below(name, error) from error
+        try:
+            return kind(**found)
+        except TypeError as error:
+            raise InputError(f"a {kind.__name__} lacks a field: {error}") from error
+
+    return read
+
+
+def _union_reader(kind: typing.Any) -> _Reader:
+    choices = [choice for choice in typing.get_args(kind) if choice is not types.NoneType]
+    read_choice = _reader(choices[0])
+    return lambda value: None if value is None else read_choice(value)
+
+
+def _tuple_reader(kind: typing.Any) -> _Reader:
+    kinds = typing.get_args(kind)
+    repeated = len(kinds) == 2 and kinds[1] is Ellipsis  # noqa: PLR2004 - tuple[X, ...]
+    readers = [_reader(item) for item in kinds if item is not Ellipsis]
+
+    def read(value: Json) -> object:
+        if not isinstance(value, list):
+            raise InputError(f"found {value!r}, expected a list")
+        found = []
+        for at, item in enumerate(value):
+            try:
+                found.append(readers[0 if repeated else at](item))
+            except InputError as error:
+                raise _below(f"[{at}]", error) from error
+        return tuple(found)
+
+    return read
+
+
+def _mapping_reader(kind: typing.Any) -> _Reader:
+    read_key, read_item = (_reader(part) for part in typing.get_args(kind))
+
+    def read(value: Json) -> object:
+        if not isinstance(value, Mapping):
+            raise InputError(f"found {value!r}, expected a mapping")
+        if read_item is _as_it_is:
+            return {read_key(key): item for key, item in value.items()}
+        found = {}
+        for key, item in value.items():
+            try:
+                found[read_key(key)] = read_item(item)
+            except InputError as error:
+                raise _below(str(key), error) from error
+        return found
+
+    return read
+
+
+def _below(place: str, error: InputError) -> InputError:
+    """Return the error with its field one level further down."""
+    joint = "." if error.field and not error.field.startswith("[") else ""
+    return InputError(error.problem, field=f"{place}{joint}{error.field}", hint=error.hint)

@@ -9,8 +9,9 @@ from dataclasses import replace
 
 from fairlead.controller.moment import Moment
 from fairlead.controller.observe import Snapshot
+from fairlead.rollout.edge import is_held
 from fairlead.rollout.machines import Template
-from fairlead.rollout.plan import Situation, gate_waits
+from fairlead.rollout.plan import Situation
 from fairlead.rollout.record import PoolRecord
 from fairlead.rollout.step import ApplySettings, ApplyTemplate, PointTemplate, Step
 
@@ -18,9 +19,12 @@ from fairlead.rollout.step import ApplySettings, ApplyTemplate, PointTemplate, S
 def template_of(here: Moment, record: PoolRecord, situation: Situation) -> Template | None:
     """Return the template as it should be, or None if there is nothing to point it at."""
     known, target = here.seen.template, record.target
+    waits = here.seen.replaces_by_itself and is_held(situation)
+    if here.is_leaving:
+        # Nothing but the number of machines matters any more.
+        return known and replace(known, replicas=here.desired, is_held=waits)
     may_apply = not situation.is_stopped and not here.wanted.policy.active_pause(here.now)
     settings = known.settings if known and not may_apply else here.wanted.policy.settings
-    is_held = here.seen.replaces_by_itself and bool(gate_waits(situation))
     if target is None:
         return known
     if known is None:
@@ -31,9 +35,9 @@ def template_of(here: Moment, record: PoolRecord, situation: Situation) -> Templ
             replicas=here.desired,
             settings=settings,
             observed_generation=0,
-            is_held=is_held,
+            is_held=waits,
         )
-    present = replace(known, replicas=here.desired, settings=settings, is_held=is_held)
+    present = replace(known, replicas=here.desired, settings=settings, is_held=waits)
     if known.revision == target.id:
         return present
     return replace(
@@ -56,7 +60,8 @@ def template_steps(seen: Snapshot, template: Template | None) -> list[Step]:
 
 def setting_steps(here: Moment, situation: Situation) -> list[Step]:
     """Return the steps that bring settings to running machines."""
-    if situation.is_stopped or here.wanted.policy.active_pause(here.now) or here.wanted.problems:
+    waits = situation.is_stopped or here.wanted.policy.active_pause(here.now)
+    if waits or here.wanted.problems or here.is_leaving:
         return []
     settings = here.wanted.policy.settings
     return [

@@ -6,11 +6,11 @@ and a pair expires only after nothing names it.
 """
 
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from fairlead.controller.moment import Moment, moment_of, situation_of
 from fairlead.controller.observe import PoolStatus, Snapshot
-from fairlead.controller.pairs import pairs_of, pinned_problem, refreshes, stub_of
+from fairlead.controller.pairs import pairs_of, problem_after, refreshes, stub_of
 from fairlead.controller.pointers import (
     circumstances_of,
     held_of,
@@ -23,16 +23,21 @@ from fairlead.controller.template import setting_steps, template_of, template_st
 from fairlead.decision.decide import decide
 from fairlead.decision.decision import Decision, Keep
 from fairlead.inputs.platform_inputs import Stub
+from fairlead.rollout.edge import watch_edge
+from fairlead.rollout.leave import last_secrets
 from fairlead.rollout.machines import Template
-from fairlead.rollout.plan import MachinePlan, Situation, gate_waits, is_rolling, plan_machines
-from fairlead.rollout.progress import Progress, machine_waits, progress_of
+from fairlead.rollout.plan import MachinePlan, Situation, plan_machines
+from fairlead.rollout.progress import Progress, progress_of
 from fairlead.rollout.record import ChangeClass, PoolRecord, RolloutPlan
 from fairlead.rollout.secrets import SecretPlan, plan_secrets
 from fairlead.rollout.start import Start, start
 from fairlead.rollout.step import SecretStep, Step
 from fairlead.rollout.wait import Wait, WaitFor
+from fairlead.rollout.window import last_start
 from fairlead.timeline.conditions import PoolFacts, conditions_of, sentence_of
-from fairlead.timeline.event import Event, events_of
+from fairlead.timeline.event import Event, deletion_of, events_of
+
+JUST_AFTER = timedelta(microseconds=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +48,7 @@ class Thought:
     first: steps before the record is written, so that what it names exists; then: those after it.
     record and status are None if they are to stay as they are. shown: what the rollout would do
     as a whole, also if something holds it. wake: when to look again even if nothing happens.
+    is_over: nothing of a deleted pool is left; it is to be forgotten.
     """
 
     decision: Decision
@@ -55,6 +61,7 @@ class Thought:
     waits: tuple[Wait, ...]
     stub: Stub
     wake: datetime | None
+    is_over: bool = False
 
     @property
     def steps(self) -> tuple[Step, ...]:
@@ -75,8 +82,10 @@ def think(seen: Snapshot, now: datetime) -> Thought:
     template = template_of(here, record, situation)
     plan = _machine_plan(here, situation)
     progress = _progress(here, plan, template)
-    if record.is_rolling and progress and progress.is_complete:
-        record = replace(record, applied=record.target, failed=(), halted="", plan=None)
+    if record.is_rolling and progress and progress.is_complete and not here.is_leaving:
+        record = replace(
+            record, applied=record.target, failed=(), halted="", forgiven=(), plan=None
+        )
         plan = _machine_plan(here, situation_of(here, record))  # what halted it is over
 
     facts = PoolFacts(
@@ -86,55 +95,63 @@ def think(seen: Snapshot, now: datetime) -> Thought:
         progress=progress,
         machines=plan.after,
         waits=_all_waits(begun, plan, record, template),
-        pinned_problem=pinned_problem(seen, record),
         refreshes=refreshes(here, record),
         problems=here.wanted.problems,
         fetched=any(machine.booted for machine in seen.machines),
     )
-    secrets = plan_secrets(pairs_of(here, facts, template, revision), now)
+    pairs = pairs_of(here, facts, template, revision)
+    facts = replace(facts, pinned_problem=problem_after(pairs, record))
+    is_over = here.is_leaving and not situation.is_stopped and not facts.machines
+    secrets = last_secrets(pairs) if is_over else plan_secrets(pairs, now)
     first = (*secrets.before, *template_steps(seen, template))
     then = (*setting_steps(here, situation), *plan.steps, *secrets.after)
-    known = seen.record or PoolRecord(pool=seen.pool)
-    record = _numbered(record, known)
+    known = seen.record or PoolRecord(pool=seen.pool, serial=seen.first_serial)
+    record = _numbered(record, seen.record, known.serial)
+    events = events_of(known, record, first + then, facts.machines, now)
     status = _status(here, facts)
     return Thought(
         decision=decision,
         first=first,
         then=then,
-        events=events_of(known, record, first + then, facts.machines, now),
+        events=(*events, deletion_of(record, now)) if is_over else events,
         record=None if record == seen.record else record,
         status=None if status == seen.status else status,
         shown=_shown(begun.shown, first + then),
         waits=facts.waits,
         stub=stub_of(here),
         wake=_wake(here, facts, secrets),
+        is_over=is_over,
     )
 
 
-def _numbered(record: PoolRecord, known: PoolRecord) -> PoolRecord:
+def _numbered(record: PoolRecord, known: PoolRecord | None, serial: int) -> PoolRecord:
     """Return the record with the next number if it says anything that the known one does not."""
-    is_same = known.serial and replace(record, serial=known.serial) == known
-    return known if is_same else replace(record, serial=known.serial + 1)
+    if known and replace(record, serial=serial) == known:
+        return known
+    return replace(record, serial=serial + 1)
 
 
 def _wake(here: Moment, facts: PoolFacts, secrets: SecretPlan) -> datetime | None:
     due = [wait.until for wait in facts.waits]
-    due += [secrets.wake, *overdue_moments(here, facts.record)]
+    due += [secrets.wake, *overdue_moments(here, facts.record), _closing(here, facts)]
     return min((moment for moment in due if moment and moment > here.now), default=None)
 
 
+def _closing(here: Moment, facts: PoolFacts) -> datetime | None:
+    """Return when an edge that replaces machines by itself must be told to wait."""
+    if not here.seen.replaces_by_itself or not facts.record.is_rolling:
+        return None
+    policy = here.wanted.policy
+    last = last_start(policy.windows, here.now, policy.estimate)
+    return last + JUST_AFTER if last else None
+
+
 def _machine_plan(here: Moment, situation: Situation) -> MachinePlan:
-    if not situation.target:
+    if not situation.target and not situation.is_leaving:
         return MachinePlan((), situation.machines, ())
-    if not here.seen.replaces_by_itself:
-        return plan_machines(situation)
-    waits = (
-        *gate_waits(situation),
-        *machine_waits(situation.machines, situation.policy, situation.now),
-    )
-    if is_rolling(situation):
-        waits = (*waits, Wait(wait_for=WaitFor.EDGE, says="its edge replaces the machines"))
-    return MachinePlan((), situation.machines, waits)
+    if here.seen.replaces_by_itself:
+        return watch_edge(situation)
+    return plan_machines(situation)
 
 
 def _progress(here: Moment, plan: MachinePlan, template: Template | None) -> Progress | None:

@@ -11,6 +11,7 @@ from fairlead.decision.decision import (
     Adopt,
     ChangedIntent,
     Decision,
+    DeletePool,
     Forced,
     HoldPlatformChange,
     Keep,
@@ -31,13 +32,14 @@ class Circumstances:
 
     `force` is a request that was not honoured yet, or ''. `held` are the platform changes as
     the pool holds them, `overdue` those of them beyond their maximum age. `is_empty`: no machine
-    exists and none is asked for.
+    exists and none is asked for. `is_leaving`: the owner deleted the pool.
     """
 
     force: str = ""
     held: tuple[HeldChange, ...] = ()
     overdue: tuple[HeldChange, ...] = ()
     is_empty: bool = False
+    is_leaving: bool = False
 
 
 def decide(
@@ -49,6 +51,7 @@ def decide(
     ==============  ==========  ==========  ============================  ==================
     recorded        intent      platform    besides                       decision
     ==============  ==========  ==========  ============================  ==================
+    any             any         any         the pool was deleted          DeletePool
     any             unusable    any                                       Unknown
     nothing         any         any                                       Adopt
     yes             any         any         anything differs, no machine  Adopt
@@ -59,10 +62,16 @@ def decide(
     yes             same        same                                      Keep
     ==============  ==========  ==========  ============================  ==================
     """
+    if circumstances.is_leaving:
+        return DeletePool(running)
     if isinstance(wanted, Unusable):
         return Unknown(running=running, unusable=wanted)
     if running is None:
         return Adopt(wanted, is_new=True)
+    return _compared(running, wanted, circumstances)
+
+
+def _compared(running: Revision, wanted: Revision, circumstances: Circumstances) -> Decision:
     difference = difference_of(running, wanted)
     if circumstances.is_empty and (difference.intent or difference.platform or circumstances.force):
         return Adopt(wanted, is_new=False)

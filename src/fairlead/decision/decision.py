@@ -79,4 +79,11 @@ class Unknown:
     unusable: Unusable
 
 
-Decision = Keep | Adopt | HoldPlatformChange | ReplaceMachines | Unknown
+@dataclass(frozen=True, slots=True)
+class DeletePool:
+    """The owner deleted the pool: every machine leaves, and nothing is computed any more."""
+
+    running: Revision | None
+
+
+Decision = Keep | Adopt | HoldPlatformChange | ReplaceMachines | Unknown | DeletePool

@@ -12,6 +12,7 @@ from fairlead.decision.decision import (
     Adopt,
     ChangedIntent,
     Decision,
+    DeletePool,
     Forced,
     HoldPlatformChange,
     Keep,
@@ -30,10 +31,8 @@ def explain(decision: Decision, *, refreshes: bool = False) -> str:
     match decision:
         case Keep():
             return "Up to date: every input is as recorded; no machine will be replaced."
-        case Adopt(is_new=True):
-            return f"New pool: machines are made from revision {decision.wanted}."
         case Adopt():
-            return f"No machine runs: revision {decision.wanted} is taken at once."
+            return _explain_adoption(decision)
         case HoldPlatformChange():
             return _explain_hold(decision, refreshes=refreshes)
         case ReplaceMachines():
@@ -44,6 +43,8 @@ def explain(decision: Decision, *, refreshes: bool = False) -> str:
             )
         case Unknown():
             return f"Unknown: {decision.unusable}; no machine will be replaced."
+        case DeletePool():
+            return "The pool was deleted: its machines leave, then its secrets go."
         case _:
             assert_never(decision)
 
@@ -73,6 +74,12 @@ def listed(names: Iterable[str]) -> str:
 def moment(when: datetime) -> str:
     """Return a moment as people and Kubernetes write it, in UTC, to the second."""
     return when.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _explain_adoption(decision: Adopt) -> str:
+    if decision.is_new:
+        return f"New pool: machines are made from revision {decision.wanted}."
+    return f"No machine runs: revision {decision.wanted} is taken at once."
 
 
 def _explain_hold(decision: HoldPlatformChange, *, refreshes: bool) -> str:

@@ -9,11 +9,13 @@ import binascii
 import re
 import tomllib
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 
 from fairlead.contract.canonical import canonical_bytes
 from fairlead.errors import InputError
 from fairlead.inputs.leaf import Json
 from fairlead.inputs.shape import is_empty, kind_of, mapping_of, pruned
+from fairlead.inputs.spelled import Spelled
 
 DEFAULT_FILE_MODE = "0644"
 
@@ -32,7 +34,7 @@ def configuration_leaves(documents: Json, path: str) -> dict[str, Json]:
         raise InputError(f"found {kind_of(documents)}, expected a list of documents", field=path)
     found: dict[str, Json] = {}
     for at, document in enumerate(documents):
-        for leaf, value in _document_leaves(document, f"{path}[{at}]").items():
+        for leaf, value in _document_leaves(Spelled(document), f"{path}[{at}]").items():
             if is_empty(value):
                 continue
             if leaf in found and canonical_bytes(found[leaf]) != canonical_bytes(value):
@@ -41,7 +43,10 @@ def configuration_leaves(documents: Json, path: str) -> dict[str, Json]:
     return found
 
 
-def _document_leaves(document: Json, path: str) -> dict[str, Json]:
+# Most documents are the same as in the last pass; full, it holds about 40 MB.
+@lru_cache(maxsize=1 << 14)
+def _document_leaves(spelled: Spelled, path: str) -> Mapping[str, Json]:
+    document = spelled.value
     if is_empty(document):
         return {}
     if not isinstance(document, Mapping):

@@ -101,9 +101,16 @@ def parse_platform_config(document: Json) -> PlatformInputs:
             endpoint=str(leaves.get("platform.stub.endpoint", "")),
             ca=str(leaves.get("platform.stub.ca", "")),
             proxy=str(leaves.get("platform.stub.proxy", "")),
+            report=str(leaves.get("platform.stub.report", "")),
         ),
         is_stopped=leaves.get("platform.stopEverything") is True,
     )
+
+
+def is_stopped(document: Json) -> bool:
+    """Say whether the kill switch is on, also in a document that cannot be used otherwise."""
+    spec = document.get("spec") if isinstance(document, Mapping) else None
+    return isinstance(spec, Mapping) and spec.get("stopEverything") is True
 
 
 def unknown_fields(pool: NodePool) -> tuple[str, ...]:

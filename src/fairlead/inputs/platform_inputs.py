@@ -69,11 +69,12 @@ class ChangeNotice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stub:
-    """What a machine needs to fetch its node config. Refreshed in place, in no hash."""
+    """What a machine needs to fetch its node config and report. Refreshed in place, in no hash."""
 
     endpoint: str = ""
     ca: str = ""
     proxy: str = ""
+    report: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

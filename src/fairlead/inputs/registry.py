@@ -55,6 +55,7 @@ SETTING_LEAVES = (
     _setting("rollout.soak", DURATION, "how long a batch must hold before the next"),
     _setting("rollout.haltAfter", COUNT, "failed machines that halt a rollout"),
     _setting("rollout.estimate", DURATION, "how long replacing one machine takes"),
+    _setting("rollout.resume", TEXT, "a value that was not seen before ends a halt once"),
     _setting("platformChanges.newNodes", one_of("Hold", "Refresh"), "what new machines boot from"),
     _setting("platformChanges.maximumAge.routine", DURATION, "longest hold of a routine change"),
     _setting("platformChanges.maximumAge.security", DURATION, "longest hold of a security change"),
@@ -86,6 +87,7 @@ STUB_LEAVES = (
     _setting("platform.stub.endpoint", TEXT, "where node configs are fetched"),
     _setting("platform.stub.ca", TEXT, "certificate authority of that endpoint"),
     _setting("platform.stub.proxy", TEXT, "proxy on the way to that endpoint"),
+    _setting("platform.stub.report", TEXT, "where boot reports are sent"),
     _setting("platform.stopEverything", FLAG, "the kill switch: no machine comes or goes"),
 )
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fairlead.errors import InvariantError
 from fairlead.inputs.leaf import Json, LeafClass
 from fairlead.inputs.registry import owner_of
-from fairlead.revision.hashing import Scheme, half_of, leaf_digests
+from fairlead.revision.hashing import Scheme, half_of, leaf_digest
 from fairlead.revision.revision import Revision
 
 
@@ -44,20 +44,35 @@ def difference_of(before: Revision, after: Revision) -> Difference:
     if (before.intent_hash, before.platform_hash) == (after.intent_hash, after.platform_hash):
         return Difference((), ())
     scheme = Scheme(after.scheme)
-    old, new = leaf_digests(before.leaves, scheme), leaf_digests(after.leaves, scheme)
-    changes = [
-        LeafChange(
-            leaf=path,
-            half=half_of(path, after.content),
-            owner=owner_of(path),
-            before=before.leaves.get(path),
-            after=after.leaves.get(path),
-            digest=new.get(path, ""),
-        )
-        for path in sorted(old.keys() | new.keys())
-        if old.get(path) != new.get(path)
-    ]
+    changes = []
+    for path in sorted(before.leaves.keys() | after.leaves.keys()):
+        old, new = before.leaves.get(path), after.leaves.get(path)
+        if _is_spelled_alike(old, new):
+            continue  # most leaves; their digests are equal too
+        digest = _digest(path, new, scheme)
+        if digest != _digest(path, old, scheme):
+            changes.append(
+                LeafChange(
+                    leaf=path,
+                    half=half_of(path, after.content),
+                    owner=owner_of(path),
+                    before=old,
+                    after=new,
+                    digest=digest,
+                )
+            )
     return Difference(
         tuple(change for change in changes if change.half is LeafClass.INTENT),
         tuple(change for change in changes if change.half is LeafClass.PLATFORM),
     )
+
+
+def _is_spelled_alike(one: Json, other: Json) -> bool:
+    # Not by ==, for which 1, 1.0 and True are one.
+    return type(one) is type(other) and (
+        one == other if isinstance(one, str) else repr(one) == repr(other)
+    )
+
+
+def _digest(path: str, value: Json, scheme: Scheme) -> str:
+    return "" if value is None else leaf_digest(path, value, scheme)

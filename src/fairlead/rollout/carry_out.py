@@ -12,7 +12,13 @@ from typing import assert_never
 from fairlead.errors import ConflictError
 from fairlead.inputs.platform_inputs import Stub
 from fairlead.rollout.machines import Machines
-from fairlead.rollout.secrets import HALF_LIFE, SecretStore, TokenSecret, UserData
+from fairlead.rollout.secrets import (
+    HALF_LIFE,
+    SecretStore,
+    TokenSecret,
+    UserData,
+    served_anew,
+)
 from fairlead.rollout.step import (
     ApplySettings,
     ApplyTemplate,
@@ -109,7 +115,7 @@ def _changed(
         case ExpireToken():
             return replace(secret, expires_at=step.at)
         case ServeRevision():
-            return replace(secret, served=step.served, problem="")
+            return served_anew(secret, step.served)
         case _:
             assert_never(step)
 

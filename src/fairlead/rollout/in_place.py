@@ -44,9 +44,13 @@ def change_steps(
     )
 
 
-def degradation_of(machines: tuple[Machine, ...]) -> str:
+def degradation_of(machines: tuple[Machine, ...], forgiven: tuple[str, ...] = ()) -> str:
     """Return which machine failed while it was changed and why, or ''."""
-    degraded = [one for one in machines if one.phase is Phase.FAILED and one.heading_for]
+    degraded = [
+        machine
+        for machine in machines
+        if machine.phase is Phase.FAILED and machine.heading_for and machine.name not in forgiven
+    ]
     if not degraded:
         return ""
     first = min(degraded, key=lambda machine: machine.name)

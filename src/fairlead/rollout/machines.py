@@ -6,7 +6,7 @@ only where a pool refreshes new machines under the name of a held revision.
 """
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Protocol
@@ -72,6 +72,11 @@ class Machine:
     def is_in_flight(self) -> bool:
         """Say whether an in-place change is under way."""
         return bool(self.heading_for) and self.heading_for != self.revision
+
+
+def oldest_first(machines: Iterable[Machine]) -> list[Machine]:
+    """Return the machines in the order in which they were made."""
+    return sorted(machines, key=lambda machine: (machine.created_at, machine.name))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,8 @@ from typing import assert_never
 
 from fairlead.rollout.batch import Allowance, allowance_of
 from fairlead.rollout.in_place import change_steps, degradation_of
-from fairlead.rollout.machines import Machine, Phase
+from fairlead.rollout.leave import farewell_steps
+from fairlead.rollout.machines import Machine, Phase, oldest_first
 from fairlead.rollout.policy import MOST_REPAIRED, Policy, Strategy
 from fairlead.rollout.progress import failure_of, machine_waits
 from fairlead.rollout.record import ChangeClass, RolloutPlan
@@ -32,6 +33,7 @@ class Situation:
 
     target: revision id of the template. reason: why machines are replaced. bound: the plan that
     must not be exceeded. is_stopped: the kill switch. halted: why the rollout halted, or ''.
+    forgiven: machines whose failure counts no more. is_leaving: the pool was deleted.
     """
 
     machines: tuple[Machine, ...]
@@ -43,6 +45,8 @@ class Situation:
     bound: RolloutPlan | None = None
     is_stopped: bool = False
     halted: str = ""
+    forgiven: tuple[str, ...] = ()
+    is_leaving: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +64,23 @@ def plan_machines(situation: Situation) -> MachinePlan:
 
     Planning again after they are taken gives none, as long as no machine changes by itself.
     """
+    if situation.is_leaving:
+        return _farewell(situation)
     steps: list[MachineChange] = []
     present = situation
     while found := _next_steps(present):
         steps += found
         present = replace(present, machines=machines_after(present, found))
-    waits = (*gate_waits(present), *_plan_waits(present))
+    waits = (*gate_waits(present), *rollout_waits(present))
     waits += machine_waits(present.machines, present.policy, present.now)
     return MachinePlan(tuple(steps), present.machines, waits)
+
+
+def _farewell(situation: Situation) -> MachinePlan:
+    steps = () if situation.is_stopped else farewell_steps(situation.machines)
+    after = machines_after(situation, steps)
+    waits = gate_waits(situation) + machine_waits(after, situation.policy, situation.now)
+    return MachinePlan(steps, after, waits)
 
 
 def machines_after(situation: Situation, steps: Iterable[MachineChange]) -> tuple[Machine, ...]:
@@ -98,11 +111,15 @@ def machines_after(situation: Situation, steps: Iterable[MachineChange]) -> tupl
 def _next_steps(situation: Situation) -> list[MachineChange]:
     staying = [machine for machine in situation.machines if not machine.is_leaving]
     if may_scale(situation):
-        if leaving := [*_surplus(situation, staying), *_repairs(situation, staying)]:
-            return [*dict.fromkeys(leaving)]
+        leaving: dict[str, MachineChange] = {}
+        for reasons in (_surplus, _retries, _repairs):
+            for step in reasons(situation, staying):
+                leaving.setdefault(step.machine, step)
+        if leaving:
+            return [*leaving.values()]
         if missing := _creates(situation):
             return [*missing]
-    if gate_waits(situation) or not is_rolling(situation) or _beyond(situation):
+    if gate_waits(situation) or not is_rolling(situation) or machines_beyond(situation):
         return []
     return _replace(situation, staying)
 
@@ -115,7 +132,8 @@ def is_rolling(situation: Situation) -> bool:
 def may_scale(situation: Situation) -> bool:
     """Say whether machines may come and go for other reasons than a rollout."""
     pause = situation.policy.active_pause(situation.now)
-    return not situation.is_stopped and not (pause and pause.covers_scaling)
+    is_paused = bool(pause and pause.covers_scaling) and not situation.is_leaving
+    return not situation.is_stopped and not is_paused
 
 
 def gate_waits(situation: Situation) -> tuple[Wait, ...]:
@@ -125,9 +143,11 @@ def gate_waits(situation: Situation) -> tuple[Wait, ...]:
     if situation.is_stopped:
         says = "the kill switch is on: no machine comes or goes"
         waits.append(Wait(wait_for=WaitFor.STOP, says=says))
+    if situation.is_leaving:
+        return tuple(waits)
     if pause := policy.active_pause(now):
         waits.append(Wait(wait_for=WaitFor.PAUSE, says="the pool is paused", until=pause.until))
-    if cause := situation.halted or degradation_of(situation.machines):
+    if cause := situation.halted or degradation_of(situation.machines, situation.forgiven):
         waits.append(Wait(wait_for=WaitFor.HALT, says=cause))
     if not fits(policy.windows, now, policy.estimate):
         says = "no window is open long enough to replace a machine"
@@ -140,7 +160,7 @@ def gate_waits(situation: Situation) -> tuple[Wait, ...]:
 def rollout_plan_of(situation: Situation, shown: RolloutPlan) -> RolloutPlan:
     """Return the plan with the machines it disturbs, in order, and how long it takes."""
     policy = situation.policy
-    stale = _oldest_first(
+    stale = oldest_first(
         machine for machine in situation.machines if _is_stale(machine, situation.target)
     )
     if not stale:
@@ -167,13 +187,13 @@ def _creates(situation: Situation) -> list[CreateMachine]:
     total, desired = len(situation.machines), situation.desired
     missing = desired - total
     rolls = is_rolling(situation) and situation.policy.strategy is Strategy.ROLLING
-    if rolls and not gate_waits(situation) and not _beyond(situation):
+    if rolls and not gate_waits(situation) and not machines_beyond(situation):
         updated = sum(
             machine.revision == situation.target and not machine.is_leaving
             for machine in situation.machines
         )
         room = desired + situation.policy.surge(desired) - total
-        missing = max(missing, min(room, _allowance(situation).machines - updated))
+        missing = max(missing, min(room, allowance_now(situation).machines - updated))
     return [CreateMachine(situation.target)] * max(missing, 0)
 
 
@@ -181,7 +201,9 @@ def _surplus(situation: Situation, staying: list[Machine]) -> list[RemoveMachine
     desired = situation.desired
     # While a rollout is under way the surge is its to use, also when it is held.
     spare = situation.policy.surge(desired) if is_rolling(situation) else 0
-    count = max(len(staying) - desired - spare, 0)
+    count = len(staying) - desired - spare
+    if count <= 0:
+        return []
 
     def order(machine: Machine) -> tuple[bool, bool, float, str]:
         # What serves least goes first; of equals the youngest, which carries the least.
@@ -190,6 +212,15 @@ def _surplus(situation: Situation, staying: list[Machine]) -> list[RemoveMachine
 
     leaving = sorted(staying, key=order)[:count]
     return [RemoveMachine(machine.name, "the pool was scaled down") for machine in leaving]
+
+
+def _retries(situation: Situation, staying: list[Machine]) -> list[RemoveMachine]:
+    return [
+        RemoveMachine(machine.name, f"the rollout was resumed after: {failure}")
+        for machine in staying
+        if machine.name in situation.forgiven
+        and (failure := failure_of(machine, situation.policy, situation.now))
+    ]
 
 
 def _repairs(situation: Situation, staying: list[Machine]) -> list[RemoveMachine]:
@@ -210,7 +241,7 @@ def _replace(situation: Situation, staying: list[Machine]) -> list[MachineChange
     policy = situation.policy
     if policy.strategy is Strategy.ON_DELETE:
         return []
-    allowed = _allowance(situation).machines
+    allowed = allowance_now(situation).machines
     if policy.strategy is Strategy.IN_PLACE:
         unavailable = policy.unavailable(situation.desired)
         least = situation.desired - unavailable
@@ -218,17 +249,18 @@ def _replace(situation: Situation, staying: list[Machine]) -> list[MachineChange
     return [*_rolling_removals(situation, staying, allowed)]
 
 
-def _plan_waits(situation: Situation) -> list[Wait]:
+def rollout_waits(situation: Situation) -> list[Wait]:
+    """Return what a rollout waits for that may replace machines, beside the machines."""
     if not is_rolling(situation):
         return []
-    if beyond := _beyond(situation):
+    if beyond := machines_beyond(situation):
         says = f"the plan that was shown does not hold {', '.join(beyond[:3])}"
         return [Wait(wait_for=WaitFor.PLAN, says=says)]
     stale = [machine for machine in situation.machines if _is_stale(machine, situation.target)]
     if situation.policy.strategy is Strategy.ON_DELETE:
         says = f"{len(stale)} machines wait to be deleted by the pool's owner"
         return [Wait(wait_for=WaitFor.OWNER, says=says)]
-    if wait := _allowance(situation).wait:
+    if wait := allowance_now(situation).wait:
         return [wait]
     says = f"{len(stale)} machines wait for their turn"
     return [Wait(wait_for=WaitFor.BUDGET, says=says)]
@@ -247,17 +279,19 @@ def _rolling_removals(
     spare = available - (desired - situation.policy.unavailable(desired))
     # An idle machine costs no availability. Oldest first among the rest, so that a stuck rollout
     # never takes what it has just created.
-    leaving = [*_oldest_first(idle), *_oldest_first(serving)[: max(spare, 0)]][: max(most, 0)]
+    leaving = [*oldest_first(idle), *oldest_first(serving)[: max(spare, 0)]][: max(most, 0)]
     return [RemoveMachine(machine.name, situation.reason) for machine in leaving]
 
 
-def _allowance(situation: Situation) -> Allowance:
+def allowance_now(situation: Situation) -> Allowance:
+    """Return how far the present batch goes."""
     return allowance_of(
         situation.machines, situation.target, situation.desired, situation.policy, situation.now
     )
 
 
-def _beyond(situation: Situation) -> list[str]:
+def machines_beyond(situation: Situation) -> list[str]:
+    """Return the stale machines that the plan which was shown does not hold."""
     if situation.bound is None:
         return []
     allowed = set(situation.bound.machines)
@@ -270,7 +304,3 @@ def _beyond(situation: Situation) -> list[str]:
 
 def _is_stale(machine: Machine, target: str) -> bool:
     return machine.revision != target and machine.phase is not Phase.LEAVING
-
-
-def _oldest_first(machines: Iterable[Machine]) -> list[Machine]:
-    return sorted(machines, key=lambda machine: (machine.created_at, machine.name))

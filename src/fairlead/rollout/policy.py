@@ -83,6 +83,7 @@ class Policy:
     content: SecretContent = SecretContent.IGNORE
     auto_repair: bool = False
     force: str = ""
+    resume: str = ""
     settings: NodeSettings = field(default_factory=NodeSettings)
 
     def replicas_from(self, current: int) -> int:
@@ -138,6 +139,7 @@ def policy_of(settings: Leaves) -> Policy:
         content=SecretContent(settings.get("secretContent", "Ignore")),
         auto_repair=settings.get("autoRepair") is True,
         force=str(settings.get("force", "")),
+        resume=str(settings.get("rollout.resume", "")),
         settings=_node_settings_of(settings),
     )
 

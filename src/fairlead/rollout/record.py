@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from fairlead.decision.held import HeldChange
 from fairlead.revision.revision import Revision
 
-# Enough to remember every force of a pool that is forced weekly for a year.
+# Enough to remember every request of a pool that is forced, or resumed, weekly for a year.
 MOST_HONOURED = 64
 
 
@@ -23,6 +23,7 @@ class ChangeClass(enum.Enum):
     NONE = "none"
     IN_PLACE = "in-place"
     REPLACE = "replace"
+    DELETE = "delete"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +65,8 @@ class PoolRecord:
     target, in short and in full.
     honoured: force requests that were answered. held: platform changes that wait.
     failed: machines of the target that failed; halted: why nothing more is replaced, or ''.
+    resumed: requests to go on that were seen. forgiven: machines that failed before the last of
+    them and are not gone yet; they count no more.
     """
 
     pool: str
@@ -77,6 +80,8 @@ class PoolRecord:
     held: tuple[HeldChange, ...] = ()
     failed: tuple[str, ...] = ()
     halted: str = ""
+    resumed: tuple[str, ...] = ()
+    forgiven: tuple[str, ...] = ()
     plan: RolloutPlan | None = None
     seeded: Evidence = Evidence.NOTHING
 

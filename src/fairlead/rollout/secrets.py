@@ -8,7 +8,7 @@ still scales.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import Protocol
@@ -40,7 +40,8 @@ class TokenSecret:
 
     revision: what the name stands for. served: what machines that boot under it are given, the
     same except while a pool refreshes. problem: why the payload service cannot serve it, or '';
-    written by that service.
+    written by that service. unserved: what the problem with `revision` was, for as long as
+    something else is served instead, or ''.
     """
 
     pool: str
@@ -53,6 +54,7 @@ class TokenSecret:
     previous_until: datetime | None = None
     expires_at: datetime | None = None
     problem: str = ""
+    unserved: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,6 +159,19 @@ def _needed_steps(pairs: Pairs, pair: str, revision: Revision, now: datetime) ->
     ):
         steps.append(WriteUserData(pair))
     return steps
+
+
+def served_anew(secret: TokenSecret, served: Revision) -> TokenSecret:
+    """
+    Return the secret with another revision served under its name, and no problem known of it.
+
+    That the revision which the name stands for could not be served is remembered until it is
+    served again; otherwise two passes would take turns between the two.
+    """
+    was_pinned = secret.served.leaves == secret.revision.leaves
+    why = secret.unserved or (secret.problem if was_pinned else "")
+    is_pinned = served.leaves == secret.revision.leaves
+    return replace(secret, served=served, problem="", unserved="" if is_pinned else why)
 
 
 def is_valid(secret: TokenSecret, token: str, now: datetime) -> bool:

@@ -12,6 +12,7 @@ from fairlead.decision.decision import (
     Adopt,
     ChangedIntent,
     Decision,
+    DeletePool,
     Forced,
     HoldPlatformChange,
     Keep,
@@ -22,6 +23,7 @@ from fairlead.decision.decision import (
 )
 from fairlead.decision.explain import explain, reason_text
 from fairlead.revision.revision import Revision, means_the_same
+from fairlead.rollout.leave import farewell_plan_of
 from fairlead.rollout.plan import Situation, gate_waits, rollout_plan_of
 from fairlead.rollout.record import MOST_HONOURED, ChangeClass, PoolRecord, RolloutPlan
 from fairlead.rollout.wait import Wait, WaitFor
@@ -50,6 +52,9 @@ def start(
     match decision:
         case Keep() | HoldPlatformChange() | Unknown():
             return Start(record=record, shown=record.plan or _nothing(record, decision))
+        case DeletePool():
+            shown = farewell_plan_of(_nothing(record, decision), situation.machines)
+            return Start(record=record, shown=shown)
         case Adopt():
             return _adopted(decision, record, situation)
         case ReplaceMachines():
@@ -117,6 +122,7 @@ def _with_target(record: PoolRecord, target: Revision, situation: Situation) -> 
         held=(),
         failed=(),
         halted="",
+        forgiven=(),
         plan=None,
     )
 

@@ -50,12 +50,19 @@ def parse_window(value: object, path: str, longest_step: timedelta) -> Window:
 
 def fits(windows: tuple[Window, ...], now: datetime, needs: timedelta) -> bool:
     """Say whether something that takes this long may start. No windows means always."""
+    return not windows or last_start(windows, now, needs) is not None
+
+
+def last_start(windows: tuple[Window, ...], now: datetime, needs: timedelta) -> datetime | None:
+    """Return until when something that takes this long may start, or None if it may not now."""
     now = now.astimezone(UTC)  # adding to a wall-clock time would add wall-clock hours
-    return not windows or any(
-        opens <= now and now + needs <= closes
+    ends = [
+        closes - needs
         for window in windows
         for opens, closes in _openings(window, now)
-    )
+        if opens <= now and now + needs <= closes
+    ]
+    return max(ends, default=None)
 
 
 def next_start(windows: tuple[Window, ...], now: datetime) -> datetime | None:

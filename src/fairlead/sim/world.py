@@ -12,7 +12,7 @@ from datetime import timedelta
 
 from fairlead.controller.observe import Code, PoolDocuments, PoolStatus, World
 from fairlead.controller.reconcile import Chance, reconcile
-from fairlead.errors import InvariantError
+from fairlead.errors import ConflictError, InvariantError
 from fairlead.rollout.machines import Machine, NodeSettings, Phase, Template
 from fairlead.rollout.record import PoolRecord, RolloutPlan
 from fairlead.rollout.secrets import TokenSecret, UserData, is_valid
@@ -86,7 +86,7 @@ class SimWorld:
             wrote = self.one_pass(pool)
             moved = self.run_machines()
             self.clock.advance(timedelta(minutes=minutes))
-            if not wrote and not moved:
+            if pool not in self.documents or (not wrote and not moved):
                 return
         raise InvariantError(f"{pool} does not settle: {self.statuses[pool]}")
 
@@ -183,8 +183,15 @@ class SimWorld:
 
     def delete(self, name: str) -> None:
         """Let the owner delete a machine by hand."""
-        machine = self.living[name]
-        self._put(replace(machine, phase=Phase.LEAVING, reason="deleted by hand", ready_at=None))
+        self.release_machine(self.living[name], "deleted by hand")
+
+    def release_machine(self, machine: Machine, reason: str) -> None:
+        """Let a machine begin to drain."""
+        self._put(replace(machine, phase=Phase.LEAVING, reason=reason, ready_at=None))
+
+    def delete_pool(self, pool: str = "workers") -> None:
+        """Let the owner delete a pool."""
+        self.documents[pool] = replace(self.documents[pool], is_leaving=True)
 
     def _put(self, machine: Machine) -> None:
         if machine.phase is Phase.READY and not machine.booted:
@@ -237,6 +244,14 @@ class SimWorld:
         """Return the plan that the owner approved."""
         return self.plans.get(pool)
 
+    def forget_pool(self, pool: str) -> None:
+        """Forget a deleted pool."""
+        if self.list_machines(pool) or self.list_tokens(pool) or self.list_user_data(pool):
+            raise InvariantError(f"{pool} is forgotten before its machines and secrets are gone")
+        self._write("forget", pool)
+        for kept in (self.documents, self.records, self.statuses, self.plans, self.templates):
+            kept.pop(pool, None)
+
     def list_machines(self, pool: str) -> tuple[Machine, ...]:
         """Return the pool's machines."""
         return tuple(machine for machine in self.living.values() if machine.pool == pool)
@@ -248,6 +263,9 @@ class SimWorld:
     def point_template(self, pool: str, template: Template) -> None:
         """Name another revision."""
         self._need_pair(pool, template.revision)
+        known = self.templates.get(pool, template)
+        if known.revision != template.revision and template.generation <= known.generation:
+            raise InvariantError(f"{pool}: another revision, and the generation did not go up")
         self._write("template", f"{pool} {template.revision}")
         self.templates[pool] = template
 
@@ -262,13 +280,17 @@ class SimWorld:
     def create_machine(self, pool: str, name: str, revision: str) -> None:
         """Start a machine."""
         if name in self.living or name in self.gone:
-            raise InvariantError(f"the name {name} was used before")
+            raise ConflictError(f"the name {name} was used before")
         if self.templates[pool].revision != revision:
             raise InvariantError(
                 f"{name} is made from {revision}, which the template does not name"
             )
         self._need_pair(pool, revision)
         self._write("create", name)
+        self.start_machine(pool, name, revision)
+
+    def start_machine(self, pool: str, name: str, revision: str) -> None:
+        """Let a machine begin to boot."""
         self._shown_token[name] = self.user_data[pool, revision].token
         self.living[name] = Machine(
             name=name,
@@ -280,12 +302,14 @@ class SimWorld:
         )
 
     def remove_machine(self, name: str, reason: str) -> None:
-        """Tell a machine to go."""
-        machine = self.living[name]
+        """Tell a machine to go. The first reason stays; one that is gone is no error."""
         if not reason:
             raise InvariantError(f"{name} is removed without a reason")
+        machine = self.living[name] if name in self.living else self.gone[name]
+        if machine.is_leaving:
+            return
         self._write("remove", name)
-        self.living[name] = replace(machine, phase=Phase.LEAVING, reason=reason, ready_at=None)
+        self.release_machine(machine, reason)
 
     def change_machine(self, name: str, revision: str) -> None:
         """Take a machine to another revision in place."""

@@ -12,6 +12,7 @@ from datetime import datetime
 from fairlead.decision.decision import (
     Adopt,
     Decision,
+    DeletePool,
     HoldPlatformChange,
     ReplaceMachines,
     Unknown,
@@ -26,6 +27,7 @@ from fairlead.rollout.record import Evidence, PoolRecord
 from fairlead.rollout.wait import Wait, WaitFor
 
 AS_EXPECTED = "AsExpected"
+DELETED = "PoolDeleted"
 
 LONGEST_MESSAGE = 3000
 MOST_WAITS = 5
@@ -108,7 +110,8 @@ def _rows(facts: PoolFacts) -> Iterator[Row]:
 def sentence_of(facts: PoolFacts) -> str:
     """Return the one sentence that says why machines are, or are not, being replaced."""
     sentence = explain(facts.decision, refreshes=facts.refreshes)
-    if not facts.record.is_rolling or isinstance(facts.decision, ReplaceMachines | Unknown):
+    says_it_all = isinstance(facts.decision, ReplaceMachines | Unknown | DeletePool)
+    if not facts.record.is_rolling or says_it_all:
         return sentence
     if isinstance(facts.decision, HoldPlatformChange):
         return f"{facts.record.sentence} A further platform change is queued."
@@ -121,6 +124,8 @@ def _pending(facts: PoolFacts) -> Row:
     sentence = sentence_of(facts)
     if isinstance(decision, Unknown):
         return kind, "Unknown", "DriftUnknown", sentence
+    if isinstance(decision, DeletePool):
+        return kind, "False", DELETED, sentence
     if facts.record.is_rolling or isinstance(decision, ReplaceMachines | Adopt):
         return kind, "False", "RolloutInProgress", sentence
     if facts.pinned_problem and isinstance(decision, HoldPlatformChange):
@@ -135,7 +140,8 @@ def _updating(facts: PoolFacts) -> Iterator[Row]:
     goal = facts.record.target
     if isinstance(facts.decision, ReplaceMachines):
         goal = facts.decision.wanted
-    aspects = _aspects(facts.record.applied, goal)
+    is_leaving = isinstance(facts.decision, DeletePool)
+    aspects = set() if is_leaving else _aspects(facts.record.applied, goal)
     gate = _gate(facts)
     reason = gate.wait_for.value if gate else "RolloutInProgress"
     for kind, aspect in (
@@ -212,7 +218,9 @@ def _machines(facts: PoolFacts) -> Iterator[Row]:
         yield _aggregate("AllMachinesReady", unready, "MachinesNotReady")
         yield _aggregate("AllNodesHealthy", sick, "NodesUnhealthy")
     progress = facts.progress
-    if progress and progress.available >= progress.desired:
+    if isinstance(facts.decision, DeletePool):
+        yield "Ready", "False", DELETED, ""
+    elif progress and progress.available >= progress.desired:
         yield "Ready", "True", AS_EXPECTED, ""
     elif progress:
         text = f"{progress.available} of {progress.desired} machines are available"

@@ -23,6 +23,7 @@ class EventKind(enum.Enum):
     ROLLOUT_RETARGETED = "RolloutRetargeted"
     ROLLOUT_COMPLETED = "RolloutCompleted"
     ROLLOUT_HALTED = "RolloutHalted"
+    ROLLOUT_RESUMED = "RolloutResumed"
     CHANGE_HELD = "PlatformChangeHeld"
     CHANGE_CLEARED = "PlatformChangeCleared"
     MACHINES_CREATED = "MachinesCreated"
@@ -30,10 +31,11 @@ class EventKind(enum.Enum):
     SECRET_RECREATED = "SecretRecreated"  # noqa: S105 - the name of an event
     SEEDED = "Seeded"
     SEEDED_WITHOUT_EVIDENCE = "SeededWithoutEvidence"
+    POOL_DELETED = "PoolDeleted"
 
 
 # Told once machines were moved; all others before.
-MACHINE_KINDS = (EventKind.MACHINES_CREATED, EventKind.MACHINE_LEAVES)
+MACHINE_KINDS = (EventKind.MACHINES_CREATED, EventKind.MACHINE_LEAVES, EventKind.POOL_DELETED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +92,28 @@ def events_of(
     )
 
 
+def deletion_of(record: PoolRecord, now: datetime) -> Event:
+    """Return the last fact about a pool. Its key ends with the number of its last record."""
+    return Event(
+        kind=EventKind.POOL_DELETED,
+        pool=record.pool,
+        at=now,
+        key=f"{EventKind.POOL_DELETED.value}:{record.serial}",
+        says="No machine and no secret of the pool is left.",
+    )
+
+
+def first_serial(events: Iterable[Event]) -> int:
+    """
+    Return what the first record of a pool counts on from, given the events under its name.
+
+    A pool that was deleted before had records too: under their numbers the journal knows its
+    events already and would never be told those of the next pool of this name.
+    """
+    deleted = [event for event in events if event.kind is EventKind.POOL_DELETED]
+    return max((int(event.key.rpartition(":")[2]) + 1 for event in deleted), default=0)
+
+
 Fact = tuple[EventKind, str, str]
 
 
@@ -111,6 +135,20 @@ def _target_facts(before: PoolRecord, after: PoolRecord) -> Iterator[Fact]:
         yield EventKind.ROLLOUT_COMPLETED, after.applied.id, says
     if after.halted and after.halted != before.halted:
         yield EventKind.ROLLOUT_HALTED, "", f"Nothing more is replaced: {after.halted}."
+    if _is_resumed(before, after):
+        value = after.resumed[-1]
+        yield EventKind.ROLLOUT_RESUMED, value, f"The pool's owner resumed it ({value})."
+
+
+def _is_resumed(before: PoolRecord, after: PoolRecord) -> bool:
+    if before.resumed == after.resumed or _target_id(before) != _target_id(after):
+        return False
+    is_freed = bool(before.halted) and not after.halted
+    return is_freed or bool(set(after.forgiven).difference(before.forgiven))
+
+
+def _target_id(record: PoolRecord) -> str:
+    return record.target.id if record.target else ""
 
 
 def _held_facts(before: PoolRecord, after: PoolRecord) -> Iterator[Fact]:

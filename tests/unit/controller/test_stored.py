@@ -57,6 +57,13 @@ def test_a_field_of_a_later_version_is_dropped_and_a_missing_one_has_its_default
     assert restored(PoolRecord, record).failed == ()
 
 
+def test_user_data_of_an_earlier_version_reports_nowhere() -> None:
+    data: Any = stored(next(iter(busy_world().user_data.values())))
+    del data["stub"]["report"]
+
+    assert restored(UserData, data).stub.report == ""
+
+
 @pytest.mark.parametrize(
     ("value", "problem"),
     [

@@ -2,10 +2,13 @@
 
 from datetime import UTC, datetime, timedelta
 
+import pytest
+
 from fairlead.decision.decide import Circumstances, decide
 from fairlead.decision.decision import (
     Adopt,
     ChangedIntent,
+    DeletePool,
     Forced,
     HoldPlatformChange,
     Keep,
@@ -152,3 +155,15 @@ def test_a_maximum_age_is_per_severity() -> None:
 
     assert overdue_at(HELD, limits) == datetime(2026, 12, 16, 12, tzinfo=UTC)
     assert overdue_at(HELD, {Severity.SECURITY: timedelta(1)}) is None
+
+
+@pytest.mark.parametrize("recorded", [True, False])
+@pytest.mark.parametrize("usable", [True, False])
+def test_a_deleted_pool_is_deleted_whatever_else_is_true(recorded: bool, usable: bool) -> None:
+    running = make_revision() if recorded else None
+    wanted = make_revision(pool_document(imageBase="202607.09")) if usable else Unusable()
+
+    decision = decide(running, wanted, Circumstances(is_leaving=True, force="now"))
+
+    assert decision == DeletePool(running)
+    assert explain(decision) == "The pool was deleted: its machines leave, then its secrets go."

@@ -7,13 +7,14 @@ import pytest
 from fairlead.errors import InputError
 from fairlead.inputs.leaf import Problem, Severity, Unusable
 from fairlead.inputs.parse import (
+    is_stopped,
     parse_node_pool,
     parse_platform_config,
     platform_rows,
     pool_rows,
     unknown_fields,
 )
-from fairlead.inputs.platform_inputs import ChangeNotice
+from fairlead.inputs.platform_inputs import ChangeNotice, Stub
 from fairlead.inputs.schema import node_pool_schema, platform_config_schema
 from fairlead.inputs.user_intent import default_os_stream
 from pool_documents import leaves_of, platform_document, pool_document
@@ -216,6 +217,34 @@ def test_a_wrong_platform_field_is_refused_by_path() -> None:
     assert str(refused.value) == "spec.proxy.image: found the number 1, expected text"
 
 
+def test_everything_in_the_stub_is_read() -> None:
+    stub = {"endpoint": "https://e", "ca": "CA", "proxy": "http://p", "report": "https://r"}
+
+    platform = parse_platform_config(platform_document(stub=stub))
+
+    assert platform.stub == Stub(
+        endpoint="https://e", ca="CA", proxy="http://p", report="https://r"
+    )
+    assert not any(path.startswith("platform.stub") for path in platform.leaves)
+
+
+@pytest.mark.parametrize(
+    ("document", "stopped"),
+    [
+        (platform_document(), False),
+        (platform_document(stopEverything=True), True),
+        (platform_document(stopEverything=True, proxy=7), True),
+        (platform_document(stopEverything="yes"), False),
+        ({"spec": None}, False),
+        ("text", False),
+    ],
+)
+def test_the_kill_switch_is_read_also_where_nothing_else_can_be(
+    document: object, stopped: bool
+) -> None:
+    assert is_stopped(document) is stopped
+
+
 def test_the_schemas_name_every_field_that_is_parsed() -> None:
     schema: Any = node_pool_schema()
     spec = schema["properties"]["spec"]["properties"]
@@ -223,7 +252,10 @@ def test_the_schemas_name_every_field_that_is_parsed() -> None:
     assert spec["replicas"]["type"] == "integer"
     assert spec["labels"]["additionalProperties"]["type"] == "string"
     assert set(spec) == {row.path.split(".")[0] for row in pool_rows()} | {"config"}
+    assert spec["rollout"]["properties"]["resume"]["type"] == "string"
     platform: Any = platform_config_schema()
+    stub = platform["properties"]["spec"]["properties"]["stub"]["properties"]
+    assert stub["report"]["type"] == "string"
     assert set(platform["properties"]["spec"]["properties"]) == {
         row.path.split(".")[1] for row in platform_rows()
     }

@@ -52,9 +52,11 @@ CLASSES = {
     "management.maxSurge": "in-place",
     "autoRepair": "in-place",
     "paused": "in-place",
+    "rollout.resume": "in-place",
     "platform.stub.endpoint": "in-place",
     "platform.stub.ca": "in-place",
     "platform.stub.proxy": "in-place",
+    "platform.stub.report": "in-place",
     "description": "ignored",
 }
 

@@ -190,3 +190,37 @@ def test_a_revision_knows_its_release_and_its_machine_template() -> None:
     assert revision.version == "1.34.2"
     assert revision.release_digest == "sha256:1111"
     assert revision.machine_template == {"vmSize": "m5.large"}
+
+
+@pytest.mark.parametrize(("one", "other"), [(1, True), (1, "1"), ([1], [True]), (0, False)])
+def test_values_that_only_python_takes_for_equal_are_two_values(one: object, other: object) -> None:
+    def with_field(value: object) -> Any:
+        return {**leaves_of(), "machineTemplate.tags": value}
+
+    first, second = revision_of(with_field(one)), revision_of(with_field(other))
+
+    assert first.intent_hash != second.intent_hash
+    changed = difference_of(first, second).intent
+    assert [change.leaf for change in changed] == ["machineTemplate.tags"]
+
+
+def test_names_in_another_order_and_a_real_that_is_whole_are_the_same_value() -> None:
+    def with_field(value: object) -> Any:
+        return {**leaves_of(), "machineTemplate.tags": value}
+
+    first = revision_of(with_field({"a": 1, "b": 2}))
+    second = revision_of(with_field({"b": 2.0, "a": 1}))
+
+    assert first.id == second.id
+    assert difference_of(first, second).intent == ()
+
+
+def test_the_revision_that_is_known_is_found_again_and_not_if_anything_differs() -> None:
+    known = make_revision()
+
+    assert revision_of(dict(known.leaves), known=known) is known
+    assert revision_of(dict(known.leaves), known=known, force="now") is not known
+    assert revision_of(dict(known.leaves), known=known, scheme=Scheme(2)) is not known
+    other = revision_of({**known.leaves, "pullSecret.content": "sha256:2"}, known=known)
+    assert other.id == known.id, "no hash covers it while content is ignored"
+    assert other.leaves["pullSecret.content"] == "sha256:2", "a later scheme may"

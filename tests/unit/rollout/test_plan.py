@@ -236,3 +236,39 @@ def test_a_plan_for_ten_thousand_machines_is_linear() -> None:
     steps = planned(*machines, desired=10_000, policy=policy)
 
     assert steps == [CreateMachine("new")] * 1000
+
+
+def test_a_machine_with_two_reasons_to_leave_is_told_once() -> None:
+    policy = Policy(auto_repair=True)
+    machines = (*STALE[:2], machine("d", "old", Phase.FAILED))
+
+    steps = planned(*machines, desired=1, policy=policy, is_stopped=False)
+
+    assert [step for step in steps if step == RemoveMachine("d", "the pool was scaled down")]
+    assert len({step.machine for step in steps if isinstance(step, RemoveMachine)}) == len(steps)
+
+
+def test_a_forgiven_machine_leaves_and_holds_nothing() -> None:
+    dead = machine("c", "old", Phase.FAILED, heading_for="new", problem="disk")
+    machines = (machine("a"), machine("b"), dead)
+
+    assert waits(*machines, policy=IN_PLACE) == [WaitFor.HALT, WaitFor.BUDGET, WaitFor.CHANGE]
+
+    steps = planned(*machines, policy=IN_PLACE, forgiven=("c",))
+
+    assert steps[0] == RemoveMachine("c", "the rollout was resumed after: disk")
+    assert WaitFor.HALT not in waits(*machines, policy=IN_PLACE, forgiven=("c",))
+
+
+def test_every_machine_of_a_deleted_pool_leaves_at_once_the_oldest_first() -> None:
+    younger = machine("a", created_at=NOW)
+    leaving = machine("d", phase=Phase.LEAVING, reason="scaled down")
+
+    steps = planned(younger, machine("b"), machine("c", "new"), leaving, is_leaving=True)
+
+    assert steps == [RemoveMachine(name, "the pool was deleted") for name in ("b", "c", "a")]
+
+
+def test_no_machine_of_a_deleted_pool_leaves_while_everything_is_stopped() -> None:
+    assert planned(*STALE, is_leaving=True, is_stopped=True) == []
+    assert waits(*STALE, is_leaving=True, is_stopped=True) == [WaitFor.STOP]

@@ -10,7 +10,7 @@ from fairlead.errors import InputError
 from fairlead.inputs.leaf import Severity, Unusable
 from fairlead.inputs.parse import parse_node_pool
 from fairlead.rollout.policy import Policy, Strategy, policy_of
-from fairlead.rollout.window import fits, next_start
+from fairlead.rollout.window import fits, last_start, next_start
 from pool_documents import pool_document
 
 HOUR = timedelta(hours=1)
@@ -141,6 +141,23 @@ def test_a_window_is_as_long_on_the_night_the_clocks_change() -> None:
     assert fits(windows, opens, 3 * HOUR)
     assert fits(windows, datetime(2026, 10, 25, 1, 0, tzinfo=UTC), HOUR)
     assert not fits(windows, datetime(2026, 10, 25, 1, 30, tzinfo=UTC), HOUR)
+
+
+def test_the_last_moment_at_which_something_may_start_is_known() -> None:
+    windows = windowed(
+        {"start": "12:00", "duration": "2h"}, {"start": "12:30", "duration": "3h"}
+    ).windows
+
+    assert last_start(windows, datetime(2026, 11, 16, 12, 30, tzinfo=UTC), HOUR) == datetime(
+        2026, 11, 16, 14, 30, tzinfo=UTC
+    )
+    assert last_start(windows, datetime(2026, 11, 16, 14, 31, tzinfo=UTC), HOUR) is None
+    assert last_start((), datetime(2026, 11, 16, tzinfo=UTC), HOUR) is None
+
+
+def test_a_request_to_go_on_is_read() -> None:
+    assert policy(**{"rollout.resume": "one"}).resume == "one"
+    assert policy().resume == ""
 
 
 def test_no_windows_means_always() -> None:
