@@ -35,6 +35,16 @@ class StateDirectory:
         return self.path / "api.sock"
 
     @property
+    def port(self) -> Path:
+        """Where the payload service listens, so that it listens there again."""
+        return self.path / "port"
+
+    @property
+    def bootstrap_token(self) -> Path:
+        """What kubelets of this control plane prove themselves with for the first time."""
+        return self.path / "bootstrap-token"
+
+    @property
     def log(self) -> Path:
         """What a control plane without a terminal says."""
         return self.path / "control-plane.log"
