@@ -1,0 +1,212 @@
+"""
+The payload service's own certificate authority, and the certificate that it serves with.
+
+A certificate and its key are in one file that is replaced in one rename, so no crash leaves one
+without the other. The authority stays for as long as its file does: every machine's user data
+names it, and a second one would be refused by machines that are about to boot.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    load_pem_private_key,
+)
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+from fairlead.errors import InputError
+
+AUTHORITY_FILE = "authority.pem"
+SERVER_FILE = "server.pem"
+
+AUTHORITY_LIFE = timedelta(days=3653)
+SERVER_LIFE = timedelta(days=365)
+RENEWED_BEFORE_END = timedelta(days=30)
+
+# A machine whose clock is behind must not find a certificate that is not valid yet.
+BACKDATED = timedelta(days=1)
+
+LOCAL_NAMES = ("127.0.0.1", "::1", "localhost")
+
+
+@dataclass(frozen=True, slots=True)
+class Certificates:
+    """
+    What the payload service serves with, and what its machines trust.
+
+    The two files may be one and the same: it holds the certificate and the key.
+    """
+
+    ca_pem: str
+    certificate_file: Path
+    key_file: Path
+
+
+@dataclass(frozen=True, slots=True)
+class _Signed:
+    certificate: x509.Certificate
+    key: ec.EllipticCurvePrivateKey
+
+
+def make_or_read(
+    directory: Path, names: Iterable[str] = (), *, now: datetime | None = None
+) -> Certificates:
+    """
+    Afterwards there is an authority, and a server certificate of it with a month to go.
+
+    names: host names and addresses beside the local ones. Raises InputError if the authority's
+    file cannot be read; it is never replaced.
+    """
+    moment = now or datetime.now(UTC)
+    authority_file, server_file = directory / AUTHORITY_FILE, directory / SERVER_FILE
+    if authority_file.exists():
+        authority = _read_authority(authority_file)
+    else:
+        authority = _made_authority(moment)
+        _write(authority_file, authority)
+    wanted = sorted({*LOCAL_NAMES, *names})
+    if not _is_usable(server_file, authority, wanted, moment):
+        _write(server_file, _issued(authority, wanted, moment))
+    return Certificates(
+        ca_pem=authority.certificate.public_bytes(Encoding.PEM).decode(),
+        certificate_file=server_file,
+        key_file=server_file,
+    )
+
+
+def _read_authority(file: Path) -> _Signed:
+    try:
+        return _read(file)
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"{file} holds no certificate with its key: {error}",
+            hint="restore it; if it is lost, remove it and replace every machine",
+        ) from error
+
+
+def _read(file: Path) -> _Signed:
+    text = file.read_bytes()
+    key = load_pem_private_key(text, password=None)
+    if not isinstance(key, ec.EllipticCurvePrivateKey):
+        raise ValueError("found a key of another kind")  # noqa: TRY004 - the file's content is wrong
+    certificate = x509.load_pem_x509_certificate(text)
+    if certificate.public_key() != key.public_key():
+        raise ValueError("the key is not the certificate's")
+    return _Signed(certificate, key)
+
+
+def _is_usable(file: Path, authority: _Signed, names: list[str], now: datetime) -> bool:
+    try:
+        found = _read(file).certificate
+        found.verify_directly_issued_by(authority.certificate)
+        held = found.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    except (OSError, ValueError, TypeError, InvalidSignature, x509.ExtensionNotFound):
+        return False  # a server certificate is made again at no cost
+    has_names = list(held) == [_general_name(name) for name in names]
+    lasts = now + RENEWED_BEFORE_END <= found.not_valid_after_utc
+    return has_names and lasts and found.not_valid_before_utc <= now
+
+
+def _made_authority(now: datetime) -> _Signed:
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = _name("Fairlead payload authority")
+    builder = (
+        _builder(name, key, now, now + AUTHORITY_LIFE)
+        .issuer_name(name)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .add_extension(_key_usage(signs_certificates=True), critical=True)
+    )
+    return _Signed(builder.sign(key, hashes.SHA256()), key)
+
+
+def _issued(authority: _Signed, names: list[str], now: datetime) -> _Signed:
+    key = ec.generate_private_key(ec.SECP256R1())
+    end = min(now + SERVER_LIFE, authority.certificate.not_valid_after_utc)
+    signer = x509.AuthorityKeyIdentifier.from_issuer_public_key(authority.key.public_key())
+    alternatives = x509.SubjectAlternativeName([_general_name(name) for name in names])
+    builder = (
+        _builder(_name("Fairlead payload service"), key, now, end)
+        .issuer_name(authority.certificate.subject)
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .add_extension(_key_usage(signs_certificates=False), critical=True)
+        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
+        .add_extension(signer, critical=False)
+        .add_extension(alternatives, critical=False)
+    )
+    return _Signed(builder.sign(authority.key, hashes.SHA256()), key)
+
+
+def _builder(
+    subject: x509.Name, key: ec.EllipticCurvePrivateKey, now: datetime, end: datetime
+) -> x509.CertificateBuilder:
+    identifier = x509.SubjectKeyIdentifier.from_public_key(key.public_key())
+    return (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - BACKDATED)
+        .not_valid_after(end)
+        .add_extension(identifier, critical=False)
+    )
+
+
+def _name(text: str) -> x509.Name:
+    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, text)])
+
+
+def _key_usage(*, signs_certificates: bool) -> x509.KeyUsage:
+    return x509.KeyUsage(
+        digital_signature=not signs_certificates,
+        key_cert_sign=signs_certificates,
+        crl_sign=signs_certificates,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        encipher_only=False,
+        decipher_only=False,
+    )
+
+
+def _general_name(name: str) -> x509.GeneralName:
+    try:
+        return x509.IPAddress(ip_address(name))
+    except ValueError:
+        return x509.DNSName(name)
+
+
+def _write(file: Path, signed: _Signed) -> None:
+    content = signed.certificate.public_bytes(Encoding.PEM) + signed.key.private_bytes(
+        Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()
+    )
+    temporary = file.with_name(f".{file.name}.fairlead-tmp")
+    temporary.unlink(missing_ok=True)  # of a run that was cut off
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "wb") as opened:
+        opened.write(content)
+        opened.flush()
+        os.fsync(opened.fileno())
+    temporary.replace(file)
+    _sync_directory(file.parent)
+
+
+def _sync_directory(directory: Path) -> None:
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

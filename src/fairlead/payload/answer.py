@@ -1,0 +1,200 @@
+"""
+What a machine that shows a token is answered. Pure: facts come in, an answer goes out.
+
+==========================================  ======  ==========================================
+request                                     status  so that
+==========================================  ======  ==========================================
+any other path                              404     a wrong address is final
+any other method                            405     a wrong program is final
+bearer missing, malformed or not base64     401     broken user data is final
+token unknown, or no longer valid           511     a boot tries again: the service may only
+                                                    not know the token yet
+node config cannot be served                500     a boot tries again, and the pool shows why
+ok                                          200     the machine counts as having fetched
+==========================================  ======  ==========================================
+
+A 401 means that no second try can help, so a well-formed token never gets one. Nothing here
+repeats what was shown: an answer and a log line never hold a token.
+"""
+
+import binascii
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from fairlead.agent.https_fetch import LARGEST_BODY
+from fairlead.contract.boot_report import parse_report
+from fairlead.contract.json_text import Pairs, encode_json, parse_json, plain
+from fairlead.contract.node_parse import parse_node_config
+from fairlead.errors import InputError
+from fairlead.inputs.leaf import Json
+from fairlead.payload.join import Join, put_join
+from fairlead.rollout.machines import NodeSettings
+from fairlead.rollout.secrets import TokenSecret, is_valid
+
+NODE_CONFIG_PATH = "/v1/node-config"
+BOOT_REPORT_PATH = "/v1/boot-report"
+METHODS = {NODE_CONFIG_PATH: "GET", BOOT_REPORT_PATH: "POST"}
+
+LARGEST_REPORT = 64 << 10
+LONGEST_MACHINE_NAME = 253
+TAINTS_FLAG = "--register-with-taints"
+
+_MACHINE_CHARACTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """
+    One answer. `body` is JSON text, or empty.
+
+    problem: why the pair cannot be served, or ''; meaningful for status 200 and 500 only.
+    """
+
+    status: int
+    body: bytes = b""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    problem: str = ""
+
+
+def refusal_of(method: str, path: str) -> Answer | None:
+    """Return the answer to a request that is none of ours, or None."""
+    if path not in METHODS:
+        return _told(404, "there is nothing at this path")
+    if method != METHODS[path]:
+        allowed = METHODS[path]
+        return _told(405, f"this path takes {allowed} only", {"Allow": allowed})
+    return None
+
+
+def token_shown(authorizations: Sequence[str]) -> str | None:
+    """
+    Return the token of the Authorization headers, or None if there is no usable one.
+
+    Two such headers are refused: which of them counts would depend on who reads them.
+    """
+    if len(authorizations) != 1:
+        return None
+    scheme, _, rest = authorizations[0].strip(" \t").partition(" ")
+    token = rest.lstrip(" ")
+    if scheme.lower() != "bearer" or not token:
+        return None
+    try:
+        binascii.a2b_base64(token, strict_mode=True)
+    except ValueError:  # binascii.Error, or not ASCII
+        return None
+    return token
+
+
+def machine_named(header: str) -> str:
+    """Return the name that a machine gave itself, or '' if it gave no usable one."""
+    is_name = 0 < len(header) <= LONGEST_MACHINE_NAME and _MACHINE_CHARACTERS.issuperset(header)
+    return header if is_name else ""
+
+
+def refusal_of_token(token: str | None, pair: TokenSecret | None, now: datetime) -> Answer | None:
+    """
+    Return the answer to a machine whose token is not good, or None if it is.
+
+    `pair` was found by the token's hash, so how long the comparison in is_valid takes tells
+    nothing that helps to guess a token.
+    """
+    if token is None:
+        problem = "expected one header Authorization: Bearer TOKEN, the token in base64"
+        return _told(401, problem, {"WWW-Authenticate": "Bearer"})
+    if pair is None or not is_valid(pair, token, now):
+        return _told(511, "this token is not known, not yet or no longer")
+    return None
+
+
+def config_answer(pair: TokenSecret, settings: NodeSettings, join: Join | None = None) -> Answer:
+    """Return the node config of a pair, or why it cannot be served."""
+    try:
+        return Answer(status=200, body=served_config(pair.served.node_config, settings, join))
+    except InputError as error:
+        # Which field is wrong is for the pool's owner, in the condition; a machine waits.
+        answer = _told(500, "the node config of this token cannot be served")
+        return replace(answer, problem=str(error))
+
+
+def report_answer(body: bytes, machine: str) -> Answer:
+    """Return the answer to a boot report. 204: it may be kept."""
+    if not machine:
+        return _told(400, "expected a header Fairlead-Machine with the machine's name")
+    if len(body) > LARGEST_REPORT:
+        return too_large()
+    try:
+        parse_report(body)
+    except InputError as error:
+        return _told(400, f"not a boot report: {error}")
+    return Answer(status=204)
+
+
+def too_large() -> Answer:
+    """Return the answer to a body that is longer than a report may be."""
+    return _told(413, f"a boot report has at most {LARGEST_REPORT} bytes")
+
+
+def unavailable() -> Answer:
+    """Return the answer while what is needed cannot be read; a boot tries again."""
+    return _told(503, "not available for the moment")
+
+
+def served_config(node_config: str, settings: NodeSettings, join: Join | None = None) -> bytes:
+    """
+    Return a revision's node config with the pool's labels and taints, and how to join.
+
+    Raises InputError if the contract refuses the result or no agent would read that much.
+    """
+    value = parse_json(_encoded(node_config))
+    if not isinstance(value, Pairs):
+        raise InputError("the node config is no JSON object")
+    document = plain(value)
+    if settings.labels:
+        _below(document, "kubelet_config", "kubelet_node_labels").update(settings.labels)
+    if settings.taints:
+        flags = _below(document, "kubelet_config", "kubelet_flags")
+        flags[TAINTS_FLAG] = taints_text(settings.taints)
+    if join is not None:
+        put_join(document, join)
+    text = _encoded(encode_json(document, indent=2, ascii_only=False)) + b"\n"
+    if len(text) > LARGEST_BODY:
+        raise InputError(
+            f"the node config has {len(text)} bytes, an agent reads at most {LARGEST_BODY}"
+        )
+    for problem in parse_node_config(text).problems:
+        raise InputError(problem.problem, field=problem.path)
+    return text
+
+
+def taints_text(taints: Iterable[Json]) -> str:
+    """Return taints as the kubelet's flag has them: key=value:effect, separated by commas."""
+    return ",".join(_taint_text(taint) for taint in taints)
+
+
+def _taint_text(taint: Json) -> str:
+    fields = taint if isinstance(taint, Mapping) else {}
+    value = f"={fields['value']}" if fields.get("value") else ""
+    return f"{fields.get('key')}{value}:{fields.get('effect')}"
+
+
+def _encoded(text: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        # JSON can spell half a character; no machine can be given one.
+        raise InputError("the node config holds text that is not Unicode") from error
+
+
+def _below(document: dict[str, Json], *names: str) -> dict[str, Json]:
+    for at, name in enumerate(names):
+        inner = document.setdefault(name, {})
+        if not isinstance(inner, dict):
+            raise InputError("found no mapping", field=".".join(names[: at + 1]))
+        document = inner
+    return document
+
+
+def _told(status: int, problem: str, headers: Mapping[str, str] | None = None) -> Answer:
+    body = encode_json({"error": problem}).encode() + b"\n"
+    return Answer(status=status, body=body, headers=headers or {})

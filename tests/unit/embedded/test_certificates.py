@@ -1,0 +1,145 @@
+"""The payload service's certificates: one authority for ever, a server certificate in time."""
+
+import ssl
+import stat
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+
+from fairlead.embedded.certificates import make_or_read
+from fairlead.errors import InputError
+
+NOW = datetime(2026, 7, 1, 12, tzinfo=UTC)
+
+
+def served(directory: Path) -> x509.Certificate:
+    return x509.load_pem_x509_certificate((directory / "server.pem").read_bytes())
+
+
+def test_a_first_run_makes_an_authority_and_a_certificate_for_this_computer(tmp_path: Path) -> None:
+    found = make_or_read(tmp_path, now=NOW)
+
+    authority = x509.load_pem_x509_certificate(found.ca_pem.encode())
+    assert authority.not_valid_after_utc == datetime(2036, 7, 1, 12, tzinfo=UTC)
+    assert authority.not_valid_before_utc == datetime(2026, 6, 30, 12, tzinfo=UTC)
+    certificate = served(tmp_path)
+    certificate.verify_directly_issued_by(authority)
+    assert certificate.not_valid_after_utc == datetime(2027, 7, 1, 12, tzinfo=UTC)
+    names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    assert [str(name.value) for name in names] == ["127.0.0.1", "::1", "localhost"]
+    assert "PRIVATE KEY" not in found.ca_pem
+
+
+def test_what_a_server_is_told_to_load_can_be_loaded(tmp_path: Path) -> None:
+    found = make_or_read(tmp_path)
+
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(found.certificate_file, found.key_file)
+
+
+def test_keys_are_for_their_owner_only(tmp_path: Path) -> None:
+    make_or_read(tmp_path, now=NOW)
+
+    modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in tmp_path.iterdir()}
+    assert modes == {"authority.pem": 0o600, "server.pem": 0o600}
+
+
+def test_a_second_run_changes_nothing(tmp_path: Path) -> None:
+    first = make_or_read(tmp_path, now=NOW)
+    before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+
+    second = make_or_read(tmp_path, now=NOW + timedelta(days=335))
+
+    assert second == first
+    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        pytest.param(lambda file: file.unlink(), id="lost"),
+        pytest.param(lambda file: file.write_bytes(b""), id="empty"),
+        pytest.param(lambda file: file.write_bytes(file.read_bytes()[:700]), id="cut off"),
+        pytest.param(lambda file: file.write_bytes(b"-----BEGIN X-----"), id="something else"),
+    ],
+)
+def test_a_server_certificate_that_is_spoiled_is_made_again_under_the_same_authority(
+    tmp_path: Path, spoil: object
+) -> None:
+    assert callable(spoil)
+    first = make_or_read(tmp_path, now=NOW)
+    spoil(tmp_path / "server.pem")
+
+    second = make_or_read(tmp_path, now=NOW)
+
+    assert second == first
+    served(tmp_path).verify_directly_issued_by(
+        x509.load_pem_x509_certificate(first.ca_pem.encode())
+    )
+
+
+def test_a_server_certificate_is_renewed_a_month_before_its_end(tmp_path: Path) -> None:
+    first = make_or_read(tmp_path, now=NOW)
+    number = served(tmp_path).serial_number
+
+    second = make_or_read(tmp_path, now=NOW + timedelta(days=335, seconds=1))
+
+    assert served(tmp_path).serial_number != number
+    assert second.ca_pem == first.ca_pem
+
+
+def test_a_clock_that_was_set_back_gets_a_certificate_that_is_valid_then(tmp_path: Path) -> None:
+    make_or_read(tmp_path, now=NOW)
+
+    make_or_read(tmp_path, now=NOW - timedelta(days=400))
+
+    assert served(tmp_path).not_valid_before_utc == NOW - timedelta(days=401)
+
+
+def test_another_name_gives_another_certificate(tmp_path: Path) -> None:
+    make_or_read(tmp_path, now=NOW)
+
+    make_or_read(tmp_path, ["plane.example.test", "10.0.0.9"], now=NOW)
+
+    names = served(tmp_path).extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    assert [str(name.value) for name in names] == [
+        "10.0.0.9",
+        "127.0.0.1",
+        "::1",
+        "localhost",
+        "plane.example.test",
+    ]
+
+
+def test_a_certificate_of_another_authority_is_not_served(tmp_path: Path) -> None:
+    here, there = tmp_path / "here", tmp_path / "there"
+    here.mkdir()
+    there.mkdir()
+    found = make_or_read(here, now=NOW)
+    make_or_read(there, now=NOW)
+    (here / "server.pem").write_bytes((there / "server.pem").read_bytes())
+
+    make_or_read(here, now=NOW)
+
+    served(here).verify_directly_issued_by(x509.load_pem_x509_certificate(found.ca_pem.encode()))
+
+
+def test_a_run_that_was_cut_off_leaves_nothing_that_hurts(tmp_path: Path) -> None:
+    (tmp_path / ".authority.pem.fairlead-tmp").write_bytes(b"half a cert")
+    (tmp_path / ".server.pem.fairlead-tmp").write_bytes(b"half a cert")
+
+    make_or_read(tmp_path, now=NOW)
+
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["authority.pem", "server.pem"]
+
+
+def test_an_authority_that_cannot_be_read_is_never_replaced(tmp_path: Path) -> None:
+    (tmp_path / "authority.pem").write_bytes(b"spoiled")
+
+    with pytest.raises(InputError, match="holds no certificate with its key"):
+        make_or_read(tmp_path, now=NOW)
+
+    assert (tmp_path / "authority.pem").read_bytes() == b"spoiled"
+    assert not (tmp_path / "server.pem").exists()
