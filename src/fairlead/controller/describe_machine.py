@@ -1,0 +1,130 @@
+"""One machine as commands and the console show it, and why it is or is not being replaced. Pure."""
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+
+from fairlead.controller.describe_plan import View, leaf_view, moment_view, record_after
+from fairlead.controller.observe import Snapshot
+from fairlead.controller.revise import revise
+from fairlead.controller.think import Thought
+from fairlead.decision.decision import ReplaceMachines
+from fairlead.decision.explain import listed, reason_text
+from fairlead.revision.difference import difference_of
+from fairlead.revision.hashing import Scheme
+from fairlead.revision.rebase import rebase
+from fairlead.revision.revision import Revision
+from fairlead.rollout.machines import Machine
+from fairlead.rollout.policy import Strategy
+from fairlead.rollout.progress import failure_of
+from fairlead.rollout.step import RemoveMachine
+from fairlead.rollout.wait import WaitFor
+
+# What keeps a machine that is to be replaced from being replaced, the weightiest first.
+OBSTACLES = (
+    WaitFor.STOP,
+    WaitFor.HALT,
+    WaitFor.PAUSE,
+    WaitFor.WINDOW,
+    WaitFor.PLAN,
+    WaitFor.OWNER,
+    WaitFor.SOAK,
+    WaitFor.BUDGET,
+)
+
+
+def machine_view(machine: Machine, known: Mapping[str, object]) -> View:
+    """Return a machine. known: what only its edge knows (kind, fault, gone_at, boot_ms)."""
+    return {
+        "name": machine.name,
+        "pool": machine.pool,
+        "phase": machine.phase.value,
+        "revision": machine.revision,
+        "booted": machine.booted,
+        "heading_for": machine.heading_for,
+        "created_at": moment_view(machine.created_at),
+        "ready_at": moment_view(machine.ready_at),
+        "problem": machine.problem,
+        "reason": machine.reason,
+        **known,
+    }
+
+
+def difference_views(machine: Machine, seen: Snapshot, thought: Thought) -> list[View]:
+    """
+    Return what differs between what a machine booted and what its pool is to have.
+
+    Nothing if that is no longer known: the pair that it booted from may be gone.
+    """
+    goal = _goal_of(seen, thought)
+    booted = next((one for one in _revisions(seen) if one.id == machine.booted), None)
+    if goal is None or booted is None:
+        return []
+    difference = difference_of(rebase(booted, goal.content, Scheme(goal.scheme)), goal)
+    return [leaf_view(change) for change in difference.intent + difference.platform]
+
+
+def sentence_about(machine: Machine, seen: Snapshot, thought: Thought, now: datetime) -> str:
+    """Return why a machine is, or is not, being replaced."""
+    if machine.is_leaving:
+        waits = f" It waits: {machine.problem}." if machine.problem else ""
+        return f"{machine.name} leaves: {machine.reason}.{waits}"
+    if reason := _reason_to_replace(machine, seen, thought):
+        obstacle = "" if machine.is_in_flight else _obstacle(thought)
+        return f"{machine.name} {_verb(machine, seen)} because {reason}{obstacle}."
+    told = next((step for step in _removals(thought) if step.machine == machine.name), None)
+    if told:
+        return f"{machine.name} is about to leave: {told.reason}."
+    return _stays(machine, seen, thought, now)
+
+
+def _goal_of(seen: Snapshot, thought: Thought) -> Revision | None:
+    if isinstance(thought.decision, ReplaceMachines):
+        return thought.decision.wanted
+    return record_after(seen, thought).target
+
+
+def _revisions(seen: Snapshot) -> Iterator[Revision]:
+    for secret in seen.tokens.values():
+        yield secret.served
+        yield secret.revision
+    if seen.record:
+        yield from (known for known in (seen.record.applied, seen.record.target) if known)
+
+
+def _reason_to_replace(machine: Machine, seen: Snapshot, thought: Thought) -> str:
+    record = record_after(seen, thought)
+    if record.is_rolling and record.target and machine.revision != record.target.id:
+        return record.reason
+    if isinstance(thought.decision, ReplaceMachines) and machine.name in thought.shown.machines:
+        return reason_text(thought.decision.because)
+    return ""
+
+
+def _verb(machine: Machine, seen: Snapshot) -> str:
+    if machine.is_in_flight:
+        return "is being changed in place"
+    in_place = revise(seen).policy.strategy is Strategy.IN_PLACE
+    return "will be changed in place" if in_place else "will be replaced"
+
+
+def _obstacle(thought: Thought) -> str:
+    waits = {wait.wait_for: wait.says for wait in thought.waits}
+    return next((f"; {waits[kind]}" for kind in OBSTACLES if kind in waits), "")
+
+
+def _removals(thought: Thought) -> list[RemoveMachine]:
+    return [step for step in thought.steps if isinstance(step, RemoveMachine)]
+
+
+def _stays(machine: Machine, seen: Snapshot, thought: Thought, now: datetime) -> str:
+    policy = revise(seen).policy
+    held = record_after(seen, thought).held
+    if failure := failure_of(machine, policy, now):
+        hint = "" if policy.auto_repair else ", and autoRepair is off"
+        return f"{machine.name} failed: {failure}; nothing replaces it{hint}."
+    if held and machine.booted not in ("", machine.revision):
+        return f"{machine.name} stays: it booted with platform changes that its siblings wait for."
+    if held:
+        leaves = listed(change.leaf for change in held)
+        return f"{machine.name} stays: {leaves} waits for the next rollout."
+    return f"{machine.name} stays: it has what its pool is told."

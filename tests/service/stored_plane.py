@@ -1,0 +1,106 @@
+"""A control plane over a real store whose machines do what they are told, when they are told."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from fairlead.controller.reconcile import Chance, reconcile
+from fairlead.embedded.state_directory import StateDirectory
+from fairlead.embedded.store import Store
+from fairlead.embedded.world import EmbeddedWorld
+from fairlead.inputs.platform_inputs import Stub
+from fairlead.rollout.machines import Machine, Phase
+
+STUB = Stub(endpoint="https://127.0.0.1:1/v1/node-config", ca="CA")
+MOST_PASSES = 200
+
+
+class StoredPlane:
+    """Everything but processes and a loop: passes and machines move when a test says so."""
+
+    def __init__(self, path: Path) -> None:
+        self.directory = StateDirectory(path)
+        self.directory.make()
+        (self.directory.secrets / "registry-login").write_text("hunter2")
+        self.store = Store(self.directory)
+        self.moment = datetime(2026, 7, 1, 12, tzinfo=UTC)
+        self.world = EmbeddedWorld(self.store, self.directory, STUB, self.now)
+        self.woken = 0
+        self.is_stopped = False
+        self._drawn = 0
+
+    # What commands need of it.
+
+    def now(self) -> datetime:
+        return self.moment
+
+    def wake(self) -> None:
+        self.woken += 1
+
+    def stop(self) -> None:
+        self.is_stopped = True
+
+    def health(self) -> dict[str, Any]:
+        return {"version": "0", "pools": len(self.world.pools.list_pools())}
+
+    # What a test does with it.
+
+    def one_pass(self, pool: str = "workers") -> None:
+        reconcile(pool, self.world.world(), Chance(self._draw_token, self._draw_name), self.now())
+
+    def run_machines(self) -> int:
+        moved = self.world.machines.observe_templates()
+        for machine in self.world.machines.list_all():
+            moved += self._run(machine)
+        return moved
+
+    def settle(self, *pools: str) -> None:
+        """Run passes and machines until machines rest."""
+        for _ in range(MOST_PASSES):
+            known = self.world.pools.list_pools()
+            before = self.world.pools.markers()
+            for pool in pools or known:
+                if pool in known:
+                    self.one_pass(pool)
+            moved = self.run_machines()
+            self.moment += timedelta(minutes=1)
+            if not moved and before == self.world.pools.markers():
+                return
+        raise AssertionError("the pools do not settle")
+
+    def names(self, pool: str = "workers") -> list[str]:
+        return sorted(machine.name for machine in self.world.machines.list_machines(pool))
+
+    def close(self) -> None:
+        self.store.close()
+
+    def _run(self, machine: Machine) -> bool:
+        if machine.is_leaving:
+            self.world.machines.mark_gone(machine.name)
+            return True
+        if machine.phase is not Phase.BOOTING and not machine.is_in_flight:
+            return False
+        revision = machine.heading_for or machine.revision
+        tokens = {token.id: token for token in self.world.secrets.list_tokens(machine.pool)}
+        self.world.machines.write_machine(
+            replace(
+                machine,
+                revision=revision,
+                heading_for="",
+                phase=Phase.READY,
+                ready_at=self.now(),
+                booted=tokens[revision].served.id,
+            )
+        )
+        return True
+
+    def _draw_token(self) -> str:
+        self._drawn += 1
+        return f"secret-token-{self._drawn}"
+
+    def _draw_name(self, pool: str) -> str:
+        self._drawn += 1
+        return f"{pool}-{self._drawn}"

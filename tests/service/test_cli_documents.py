@@ -1,0 +1,92 @@
+"""What the documents and --help tell people to type works as written."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from fairlead.cli.command_tree import Command, command_tree
+from fairlead.cli.main import run_command
+from service.cli_plane import Commands, command_plane
+from shared_cases import REPOSITORY
+
+# done, machines would be disturbed, waits for a person
+EXPECTED = (0, 10, 4)
+APART = ("up", "down", "schema", "completion", "userdata")
+
+
+@pytest.fixture
+def workers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[Commands]:
+    with command_plane(tmp_path / "state", capsys) as commands:
+        for name in ("platform", "pool"):
+            path = str(REPOSITORY / f"examples/{name}.yaml")
+            assert commands.run("apply", "-f", path).code == 0
+        yield commands
+
+
+def examples() -> list[Command]:
+    return [
+        command
+        for command in command_tree().every()
+        if not command.children and command.words[1] not in APART and command.example
+    ]
+
+
+def lines_of(text: str) -> list[str]:
+    return [line.strip() for line in text.splitlines() if re.match(r" *fairlead ", line)]
+
+
+@pytest.mark.parametrize("command", examples(), ids=lambda command: " ".join(command.words[1:]))
+def test_the_example_of_a_command_works(
+    command: Command, workers: Commands, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(REPOSITORY / "examples", tmp_path / "examples")
+    monkeypatch.chdir(tmp_path)
+    machine = workers.machines()[0]
+
+    for line in lines_of(command.example):
+        words = [machine if word == "MACHINE" else word for word in shlex.split(line)[1:]]
+        reads_files = words[:2] in (["timeline", "show"], ["timeline", "compare"])
+        code = run_command(words) if reads_files else workers.run(*words).code
+        allowed = EXPECTED if words[0] in ("plan", "diff") else (0,)
+        assert code in allowed, line
+
+
+def blocks_of(path: Path) -> str:
+    return "\n".join(re.findall(r"```sh\n(.*?)```", path.read_text(), re.DOTALL))
+
+
+def test_the_how_to_works_from_the_first_line_to_the_last(
+    workers: Commands, tmp_path: Path
+) -> None:
+    script = blocks_of(REPOSITORY / "docs/howto/roll-a-pool.md")
+    function = (
+        'fairlead() {{ "{python}" -m fairlead "$@"; local code=$?; '
+        'echo "$code $*" >> ran; return 0; }}\n'
+    ).format(python=sys.executable)
+
+    subprocess.run(
+        ["bash", "-eu", "-c", function + script],
+        cwd=tmp_path,
+        env={**os.environ, "FAIRLEAD_STATE": str(workers.plane.directory.path)},
+        check=True,
+        capture_output=True,
+        timeout=120,
+    )
+
+    ran = [line.partition(" ") for line in (tmp_path / "ran").read_text().splitlines()]
+    assert [words for code, _, words in ran if int(code) not in EXPECTED] == []
+    assert len(ran) == len(lines_of(script))
+    codes = {words: int(code) for code, _, words in ran}
+    assert codes["diff -f pool.yaml"] == 10
+    assert codes["apply -f pool.yaml --yes"] == 0
+    assert codes["diff workers"] == 10
+    assert workers.json("pool", "show", "workers")["version"] == "1.36.0"

@@ -1,0 +1,134 @@
+"""Commands at a terminal: the question, the drawing, the keys. The API and its store are real."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from service.cli_plane import Commands, command_plane
+from service.terminal import CTRL_C, Terminal
+from shared_cases import REPOSITORY
+
+TEXT = (REPOSITORY / "examples/pool.yaml").read_text()
+
+
+@pytest.fixture
+def workers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[Commands]:
+    with command_plane(tmp_path / "state", capsys) as commands:
+        assert commands.run("apply", "-f", str(REPOSITORY / "examples/pool.yaml")).code == 0
+        yield commands
+
+
+@pytest.fixture
+def apply_other(workers: Commands, tmp_path: Path) -> list[str]:
+    """The words that change the version of the pool."""
+    path = tmp_path / "other.yaml"
+    path.write_text(TEXT.replace("1.34.2", "1.35.0"))
+    return ["apply", "-f", str(path), "--state", str(workers.plane.directory.path)]
+
+
+def version(workers: Commands) -> str:
+    return str(workers.json("pool", "show", "workers")["version"])
+
+
+def test_a_no_changes_nothing_and_exits_1(workers: Commands, apply_other: list[str]) -> None:
+    with Terminal(*apply_other) as terminal:
+        terminal.wait_for("disturb 3 machines? [y/N] ")
+        terminal.press("n\n")
+
+        assert terminal.finish() == 1
+
+    assert "nothing was changed" in terminal.text
+    assert version(workers) == "1.34.2"
+
+
+def test_a_yes_carries_the_plan_out_and_draws_its_progress(
+    workers: Commands, apply_other: list[str]
+) -> None:
+    with Terminal(*apply_other) as terminal:
+        terminal.wait_for("disturb 3 machines? [y/N] ")
+        terminal.press("y\n")
+
+        assert terminal.finish() == 0
+
+    assert "applied NodePool/workers" in terminal.text
+    assert "workers Settled  ━━━━━━━━━━" in terminal.text
+    assert "3 of 3 up to date, 3 available" in terminal.text
+    assert version(workers) == "1.35.0"
+
+
+def test_a_pool_that_grew_while_the_question_stood_is_a_conflict(
+    workers: Commands, apply_other: list[str]
+) -> None:
+    with Terminal(*apply_other) as terminal:
+        terminal.wait_for("disturb 3 machines? [y/N] ")
+        assert workers.run("pool", "scale", "workers", "5").code == 0
+        terminal.press("y\n")
+
+        assert terminal.finish() == 5
+
+    assert "the plan that was shown does not hold" in terminal.text
+    assert version(workers) == "1.34.2"
+
+
+def test_ctrl_c_ends_the_following_and_never_the_rollout(
+    workers: Commands, apply_other: list[str]
+) -> None:
+    workers.sleep()
+
+    with Terminal(*apply_other, "--yes") as terminal:
+        terminal.wait_for("of 3 up to date")
+        terminal.press(CTRL_C)
+
+        assert terminal.finish() == 130
+
+    assert "no longer following; the rollout goes on: fairlead rollout watch workers" in (
+        terminal.text
+    )
+    workers.settle()
+    assert version(workers) == "1.35.0"
+
+
+def test_ctrl_c_at_the_question_changes_nothing(workers: Commands, apply_other: list[str]) -> None:
+    with Terminal(*apply_other) as terminal:
+        terminal.wait_for("[y/N] ")
+        terminal.press(CTRL_C)
+
+        assert terminal.finish() == 130
+
+    assert version(workers) == "1.34.2"
+
+
+def test_a_watched_rollout_is_drawn_again_until_it_is_complete(
+    workers: Commands, apply_other: list[str]
+) -> None:
+    workers.sleep()
+    state = ["--state", str(workers.plane.directory.path)]
+    assert workers.run(*apply_other[:3], "--yes", "--no-wait").code == 0
+
+    with Terminal("rollout", "watch", "workers", *state) as terminal:
+        terminal.wait_for("workers RollingOut  ─")
+        terminal.wait_for("waits for")
+        workers.settle()
+
+        assert terminal.finish() == 0
+
+    assert "workers Settled  ━━━━" in terminal.text
+
+
+def test_tables_have_colours_at_a_terminal_unless_nobody_wants_them(workers: Commands) -> None:
+    words = ["pool", "list", "--state", str(workers.plane.directory.path)]
+
+    with Terminal(*words) as coloured:
+        assert coloured.finish() == 0
+    with Terminal(*words, environment={"NO_COLOR": "1"}) as plain:
+        assert plain.finish() == 0
+    with Terminal(*words, environment={"TERM": "dumb"}) as dumb:
+        assert dumb.finish() == 0
+
+    assert "\x1b[32mSettled" in coloured.raw
+    assert "\x1b[32m" not in plain.raw
+    assert "Settled" in plain.raw
+    assert "\x1b" not in dumb.raw

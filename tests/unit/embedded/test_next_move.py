@@ -1,0 +1,244 @@
+"""What becomes of a machine: one row per thing that can be seen of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from fairlead.contract.boot_report import BootReport, StageReport, report_fields
+from fairlead.contract.json_text import encode_json
+from fairlead.embedded.kind import Fault, Life
+from fairlead.embedded.machines import StoredMachine
+from fairlead.embedded.next_move import Become, Destroy, Move, PowerOn, Sight, next_move
+from fairlead.rollout.machines import Machine, NodeSettings, Phase
+
+NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
+
+
+def report(exit_code: int = 0, *stages: StageReport) -> bytes:
+    told = BootReport("run", agent="1", layout="fairlead", started="2026-11-16T12:00:00.000Z")
+    told.exit_code = exit_code
+    told.stages = list(stages)
+    return encode_json(report_fields(told)).encode()
+
+
+def stored(machine: dict[str, Any] | None = None, **facts: Any) -> StoredMachine:
+    """A machine that was made a second ago and has not had power yet."""
+    fields: dict[str, Any] = {
+        "name": "workers-a",
+        "pool": "workers",
+        "revision": "r1",
+        "phase": Phase.BOOTING,
+        "created_at": NOW - timedelta(seconds=1),
+    }
+    known: dict[str, Any] = {
+        "kind": "directory",
+        "fault": Fault.NONE,
+        "gone_at": None,
+        "report": b"",
+        "reported_at": None,
+        "boots": 0,
+        "powered_at": None,
+    }
+    return StoredMachine(machine=Machine(**{**fields, **(machine or {})}), **{**known, **facts})
+
+
+def powered(seconds: float = 1.0, **facts: Any) -> StoredMachine:
+    return stored(powered_at=NOW - timedelta(seconds=seconds), boots=1, **facts)
+
+
+def move_of(machine: StoredMachine, life: Life, **sight: Any) -> Move | None:
+    return next_move(machine, Sight(life=life, **sight), NOW)
+
+
+def ready(**machine: Any) -> StoredMachine:
+    fields = {"phase": Phase.READY, "booted": "r1", "ready_at": NOW, **machine}
+    return powered(60, machine=fields)
+
+
+def test_a_machine_without_power_gets_it() -> None:
+    assert move_of(stored(), Life.ABSENT) == PowerOn("r1")
+
+
+def test_a_boot_under_way_is_left_alone() -> None:
+    assert move_of(powered(60, machine={"created_at": NOW}), Life.BOOTING) is None
+
+
+def test_a_good_report_makes_it_ready() -> None:
+    machine = powered(report=report(), reported_at=NOW, machine={"booted": "r1", "problem": "x"})
+
+    move = move_of(machine, Life.UP)
+
+    assert move == Become(replace(machine.machine, phase=Phase.READY, ready_at=NOW, problem=""))
+
+
+def test_a_bad_report_makes_it_failed_and_says_why() -> None:
+    stopped = StageReport("provision/kubelet-config", 1.0, 1.0, "stopped", "no room on the disk")
+    machine = powered(report=report(241, stopped), reported_at=NOW)
+
+    move = move_of(machine, Life.UP)
+
+    assert isinstance(move, Become)
+    assert move.machine.phase is Phase.FAILED
+    assert move.machine.problem == "stage provision/kubelet-config: no room on the disk"
+
+
+def test_a_report_from_before_it_last_had_power_does_not_count() -> None:
+    machine = powered(report=report(), reported_at=NOW - timedelta(seconds=5))
+
+    assert move_of(machine, Life.BOOTING) is None
+
+
+def test_a_report_that_cannot_be_read_does_not_count() -> None:
+    assert move_of(powered(report=b"{", reported_at=NOW), Life.BOOTING) is None
+
+
+def test_a_machine_that_reports_without_a_noted_fetch_boots_again() -> None:
+    machine = powered(report=report(), reported_at=NOW)
+
+    assert move_of(machine, Life.UP) == PowerOn("r1")
+
+
+@pytest.mark.parametrize(
+    ("life", "seconds", "move"),
+    [
+        (Life.OFF, 1.9, None),
+        (Life.OFF, 2.0, PowerOn("r1")),
+        (Life.DOWN, 2.0, PowerOn("r1")),
+        (Life.UP, 14.9, None),
+        (Life.UP, 15.0, PowerOn("r1")),
+        (Life.BOOTING, 1000.0, None),
+    ],
+)
+def test_a_boot_that_ended_without_a_report_is_tried_again_after_a_while(
+    life: Life, seconds: float, move: Move | None
+) -> None:
+    assert move_of(powered(seconds, machine={"created_at": NOW}), life) == move
+
+
+def test_a_machine_that_says_nothing_is_quoted_from_its_own_record() -> None:
+    machine = powered(machine={"created_at": NOW - timedelta(seconds=5)})
+
+    move = move_of(machine, Life.BOOTING, last_words="stage fetch-config: status 511")
+
+    assert move == Become(replace(machine.machine, problem="stage fetch-config: status 511"))
+
+
+def test_a_machine_that_is_to_never_join_gets_power_once_and_no_more() -> None:
+    assert move_of(stored(fault=Fault.NEVER_JOIN), Life.ABSENT) == PowerOn("r1")
+    machine = powered(1000, fault=Fault.NEVER_JOIN, machine={"created_at": NOW})
+    assert move_of(machine, Life.OFF) is None
+
+
+def test_a_ready_machine_that_lives_is_left_alone() -> None:
+    assert move_of(ready(), Life.UP) is None
+
+
+@pytest.mark.parametrize("life", [Life.DOWN, Life.OFF, Life.BOOTING])
+def test_a_ready_machine_that_fell_is_not_ready(life: Life) -> None:
+    move = move_of(ready(), life)
+
+    assert isinstance(move, Become)
+    assert move.machine.phase is Phase.NOT_READY
+    assert move.machine.problem == "it no longer runs"
+    assert move.machine.ready_at is None
+
+
+def test_a_fallen_machine_gets_power_and_is_ready_once_it_lives() -> None:
+    fallen = ready(phase=Phase.NOT_READY, ready_at=None, problem="it no longer runs")
+
+    assert move_of(fallen, Life.DOWN) == PowerOn("r1")
+    assert move_of(fallen, Life.BOOTING) is None
+    back = move_of(fallen, Life.UP)
+    assert back == Become(replace(fallen.machine, phase=Phase.READY, ready_at=NOW, problem=""))
+
+
+def test_a_ready_machine_of_which_nothing_is_left_has_failed() -> None:
+    move = move_of(ready(), Life.ABSENT)
+
+    assert isinstance(move, Become)
+    assert move.machine.phase is Phase.FAILED
+    assert move.machine.problem == "nothing of it is left on this computer"
+
+
+def test_a_machine_that_breaks_on_request_has_failed() -> None:
+    broken = replace(ready(), fault=Fault.BREAK)
+
+    move = move_of(broken, Life.UP)
+
+    assert isinstance(move, Become)
+    assert move.machine.phase is Phase.FAILED
+    assert move.machine.problem == "it broke, on request"
+
+
+@pytest.mark.parametrize("life", list(Life))
+def test_a_failed_machine_stays_until_it_is_told_to_leave(life: Life) -> None:
+    assert move_of(ready(phase=Phase.FAILED, ready_at=None), life) is None
+
+
+def test_a_machine_told_to_leave_goes() -> None:
+    assert move_of(ready(phase=Phase.LEAVING, reason="scaled down"), Life.UP) == Destroy()
+
+
+def test_a_stuck_drain_says_so_and_waits_without_a_limit() -> None:
+    stuck = replace(ready(phase=Phase.LEAVING, reason="x"), fault=Fault.STUCK_DRAIN)
+
+    move = move_of(stuck, Life.UP, leaving_since=NOW - timedelta(days=30))
+
+    assert isinstance(move, Become)
+    assert move.machine.problem == "its drain does not end: a disruption budget allows no eviction"
+    told = replace(stuck, machine=move.machine)
+    assert move_of(told, Life.UP, leaving_since=NOW - timedelta(days=30)) is None
+
+
+def test_a_stuck_drain_ends_with_its_timeout() -> None:
+    settings = NodeSettings(drain_timeout=timedelta(seconds=30))
+    stuck = replace(
+        ready(phase=Phase.LEAVING, reason="x", settings=settings), fault=Fault.STUCK_DRAIN
+    )
+
+    early = move_of(stuck, Life.UP, leaving_since=NOW - timedelta(seconds=29))
+    late = move_of(stuck, Life.UP, leaving_since=NOW - timedelta(seconds=30))
+
+    assert isinstance(early, Become)
+    assert late == Destroy()
+
+
+def test_a_change_in_place_boots_the_other_revision() -> None:
+    assert move_of(ready(heading_for="r2"), Life.UP) == PowerOn("r2")
+
+
+def test_a_change_in_place_ends_with_its_report() -> None:
+    machine = replace(ready(heading_for="r2"), report=report(), reported_at=NOW)
+
+    move = move_of(machine, Life.UP, changing_to="r2")
+
+    assert isinstance(move, Become)
+    assert (move.machine.revision, move.machine.heading_for) == ("r2", "")
+    assert move.machine.phase is Phase.READY
+
+
+def test_a_change_in_place_that_fails_says_why() -> None:
+    stopped = StageReport("fetch-config", 1.0, 1.0, "stopped", "status 401")
+    machine = replace(ready(heading_for="r2"), report=report(1, stopped), reported_at=NOW)
+
+    move = move_of(machine, Life.UP, changing_to="r2")
+
+    assert isinstance(move, Become)
+    assert move.machine.phase is Phase.FAILED
+    assert move.machine.problem == "stage fetch-config: status 401"
+
+
+def test_a_change_in_place_that_says_nothing_is_tried_again() -> None:
+    machine = ready(heading_for="r2")
+
+    assert move_of(machine, Life.UP, changing_to="r2") == PowerOn("r2")
+    early = powered(5, machine={"phase": Phase.READY, "booted": "r1", "heading_for": "r2"})
+    assert move_of(early, Life.UP, changing_to="r2") is None
+
+
+def test_a_change_in_place_to_yet_another_revision_turns_at_once() -> None:
+    assert move_of(ready(heading_for="r3"), Life.BOOTING, changing_to="r2") == PowerOn("r3")

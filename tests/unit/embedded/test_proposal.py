@@ -1,0 +1,497 @@
+"""Plans of documents over a real store: what is shown, what is refused, what binds a rollout."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fairlead.embedded.proposal import Outcome, Proposal, merged, propose, propose_deletion
+from fairlead.embedded.shown_plan import excess_of, parse_shown_plan
+from fairlead.errors import ConflictError, InputError
+from fairlead.rollout.machines import Phase
+from pool_documents import platform_document, pool_document
+from service.stored_plane import StoredPlane
+
+BASE = "202608.01"
+
+
+@pytest.fixture
+def fresh(tmp_path: Path) -> Iterator[StoredPlane]:
+    plane = StoredPlane(tmp_path)
+    yield plane
+    plane.close()
+
+
+@pytest.fixture
+def plane(fresh: StoredPlane) -> StoredPlane:
+    """A plane whose pool of three, called workers, is settled."""
+    keep(fresh, pool_document(), platform_document())
+    fresh.settle()
+    return fresh
+
+
+def plans(plane: StoredPlane, *documents: Any) -> list[dict[str, Any]]:
+    return propose(plane.world, Proposal(documents=documents), plane.now()).plans
+
+
+def keep(plane: StoredPlane, *documents: Any, shown: list[dict[str, Any]] | None = None) -> Outcome:
+    parsed = None
+    if shown is not None:
+        parsed = {plan["pool"]: parse_shown_plan(plan, "plan") for plan in shown}
+    proposal = Proposal(documents=documents, shown=parsed, is_kept=True)
+    return propose(plane.world, proposal, plane.now())
+
+
+def problem(plane: StoredPlane, *documents: Any) -> tuple[str, str, str]:
+    """Field, problem and hint that documents are refused with; nothing may be written."""
+    before = plane.world.pools.markers()
+    with pytest.raises(InputError) as raised:
+        keep(plane, *documents)
+    assert plane.world.pools.markers() == before
+    return raised.value.field, raised.value.problem, raised.value.hint
+
+
+def test_a_plan_writes_nothing(plane: StoredPlane) -> None:
+    before = plane.world.pools.markers(), plane.world.pools.read_platform()
+
+    found = plans(plane, pool_document(imageBase=BASE), platform_document(noProxy=[".x"]))
+
+    assert [plan["change"] for plan in found] == ["replace"]
+    assert (plane.world.pools.markers(), plane.world.pools.read_platform()) == before
+
+
+def test_a_plan_that_is_kept_is_in_force_and_says_what_it_changed(plane: StoredPlane) -> None:
+    outcome = keep(plane, pool_document(imageBase=BASE), platform_document())
+
+    assert outcome.applied == ["NodePool/workers"]
+    assert outcome.unchanged == ["PlatformConfig/platform"]
+    assert plane.world.pools.read_documents("workers").pool == pool_document(imageBase=BASE)
+
+
+def test_documents_that_say_what_is_so_change_nothing(plane: StoredPlane) -> None:
+    before = plane.world.pools.markers()
+
+    outcome = keep(plane, pool_document(), platform_document())
+
+    assert outcome.applied == []
+    assert outcome.unchanged == ["NodePool/workers", "PlatformConfig/platform"]
+    assert [plan["change"] for plan in outcome.plans] == ["none"]
+    assert plane.world.pools.markers() == before
+
+
+def test_the_platform_concerns_every_pool(plane: StoredPlane) -> None:
+    keep(plane, pool_document("gpu", replicas=1))
+    plane.settle()
+
+    found = plans(plane, platform_document(controlPlaneImage="cp@sha256:bb"))
+
+    assert [(plan["pool"], plan["change"]) for plan in found] == [
+        ("gpu", "none"),
+        ("workers", "none"),
+    ]
+    assert [leaf["leaf"] for leaf in found[0]["leaves"]] == ["platform.controlPlaneImage"]
+
+
+def test_a_pool_that_leaves_is_no_concern_of_the_platform(plane: StoredPlane) -> None:
+    propose_deletion(plane.world, "workers", plane.now(), is_kept=True)
+
+    assert plans(plane, platform_document(controlPlaneImage="cp@sha256:bb")) == []
+
+
+def test_a_pool_and_the_platform_are_planned_together(plane: StoredPlane) -> None:
+    found = plans(
+        plane,
+        pool_document(imageBase=BASE),
+        platform_document(controlPlaneImage="cp@sha256:bb"),
+    )
+
+    assert [leaf["leaf"] for leaf in found[0]["leaves"]] == [
+        "imageBase",
+        "platform.controlPlaneImage",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("document", "expected"),
+    [
+        (pool_document(replicsa=3), ("spec.replicsa", "did you mean replicas?")),
+        (pool_document(version="1.35.0"), ("spec.version", "did you mean spec.release.version?")),
+        (
+            pool_document(management={"maxsurge": 1}),
+            ("spec.management.maxsurge", "did you mean management.maxSurge?"),
+        ),
+        (pool_document(configs=[{}]), ("spec.configs", "did you mean config?")),
+        (pool_document() | {"spce": {}}, ("spce", "did you mean spec?")),
+        (
+            pool_document() | {"metadata": {"name": "workers", "nmae": "x"}},
+            ("metadata.nmae", "did you mean name?"),
+        ),
+        (
+            platform_document(noproxy=[".x"]),
+            ("spec.noproxy", "did you mean noProxy?"),
+        ),
+    ],
+)
+def test_a_field_that_nobody_knows_is_refused_with_a_suggestion(
+    plane: StoredPlane, document: Any, expected: tuple[str, str]
+) -> None:
+    field, told, hint = problem(plane, document)
+
+    assert told == "this field is not known"
+    assert (field, hint) == expected
+
+
+@pytest.mark.parametrize(
+    ("document", "field", "told"),
+    [
+        ([], "", "found a list, expected a document with kind and spec"),
+        (
+            {"kind": "Deployment"},
+            "kind",
+            "found the text 'Deployment', expected NodePool or PlatformConfig",
+        ),
+        (pool_document("Workers"), "metadata.name", "found the text 'Workers', expected a name"),
+        (pool_document(release=None), "spec.release.version", "is not set"),
+        (
+            pool_document(replicas=-1),
+            "spec.replicas",
+            "found the number -1, expected a whole number from 0",
+        ),
+        (pool_document(autoscaling={"max": 3}), "spec.replicas", "cannot stand beside autoscaling"),
+        (
+            pool_document(config=[{"kind": "Nothing"}]),
+            "spec.config[0].kind",
+            "found the text 'Nothing', expected a known kind (known: KubeletConfiguration, "
+            "ContainerdConfiguration, Sysctl, Files, Mirrors)",
+        ),
+        (
+            pool_document(config=[{"kind": "KubeletConfiguration", "maxPods": "many"}]),
+            "spec.config",
+            "the node config refuses kubelet_config.kubelet_config_file_config.max_pods: "
+            "found text, expected a whole number (int32)",
+        ),
+        (
+            pool_document(labels={"kubernetes.io/role": "x"}),
+            "spec.labels.kubernetes.io/role",
+            "the kubelet may not set this label",
+        ),
+        (pool_document(labels={"a": "b c"}), "spec.labels.a", "not a label value"),
+        (
+            pool_document(taints=[{"key": "a b", "effect": "NoExecute"}]),
+            "spec.taints[0]",
+            "not a taint that a kubelet takes",
+        ),
+        (
+            pool_document(machineTemplate={"vmSize": 7}),
+            "spec",
+            "the node config refuses vm_size: found a number, expected text",
+        ),
+        (
+            platform_document(proxy={"image": 7}),
+            "spec.proxy.image",
+            "found the number 7, expected text",
+        ),
+    ],
+)
+def test_a_document_that_cannot_be_used_is_refused_by_field(
+    plane: StoredPlane, document: Any, field: str, told: str
+) -> None:
+    assert problem(plane, document)[:2] == (field, told)
+
+
+def test_nothing_is_written_if_the_last_document_is_bad(plane: StoredPlane) -> None:
+    field, told, _ = problem(
+        plane, pool_document(imageBase=BASE), pool_document("gpu", replicas=True)
+    )
+
+    assert field == "spec.replicas"
+    assert told.startswith("NodePool/gpu: found true or false")
+
+
+def test_two_documents_about_one_thing_are_refused(plane: StoredPlane) -> None:
+    assert problem(plane, pool_document(), pool_document())[1] == (
+        "there are two documents NodePool/workers"
+    )
+    assert problem(plane, platform_document(), platform_document())[1] == (
+        "there are two documents PlatformConfig"
+    )
+
+
+@pytest.mark.parametrize(("was", "will"), [({}, {"type": "InPlace"}), ({"type": "InPlace"}, {})])
+def test_a_pool_never_changes_from_or_to_in_place(
+    fresh: StoredPlane, was: dict[str, str], will: dict[str, str]
+) -> None:
+    keep(fresh, pool_document(management=was))
+    fresh.settle()
+
+    field, told, hint = problem(fresh, pool_document(management=will))
+
+    assert field == "spec.management.type"
+    assert told == "a pool that exists cannot change from or to InPlace"
+    assert hint == "make another pool, then delete this one"
+
+
+def test_a_secret_that_is_not_there_yet_does_not_refuse_the_pool(plane: StoredPlane) -> None:
+    found = plans(plane, pool_document(pullSecret={"name": "later"}))
+
+    assert found[0]["change"] == "none"
+    assert "write it to" in found[0]["because"]
+
+
+def test_what_was_shown_is_done(plane: StoredPlane) -> None:
+    document = pool_document(imageBase=BASE)
+    keep(plane, document, shown=plans(plane, document))
+    plane.settle()
+
+    assert len(plane.names()) == 3
+    assert not {"workers-2", "workers-3", "workers-4"} & set(plane.names())
+
+
+def test_a_machine_that_came_since_exceeds_what_was_shown(plane: StoredPlane) -> None:
+    document = pool_document(imageBase=BASE, replicas=5)
+    shown = plans(plane, document)
+    keep(plane, pool_document(replicas=5))
+    plane.settle()
+    before = plane.world.pools.markers()
+
+    with pytest.raises(ConflictError) as raised:
+        keep(plane, document, shown=shown)
+
+    assert str(raised.value) == (
+        "workers: the plan that was shown does not hold workers-5, workers-6; "
+        "nothing was written, plan again"
+    )
+    assert plane.world.pools.markers() == before
+
+
+def test_a_machine_that_went_since_does_not(plane: StoredPlane) -> None:
+    document = pool_document(imageBase=BASE)
+    shown = plans(plane, document)
+    plane.world.machines.delete_machine("workers-2")
+    plane.run_machines()
+
+    assert keep(plane, document, shown=shown).applied == ["NodePool/workers"]
+
+
+def test_a_failed_machine_that_is_repaired_anyway_is_no_excess(plane: StoredPlane) -> None:
+    keep(plane, pool_document(autoRepair=True))
+    plane.settle()
+    document = pool_document(autoRepair=True, labels={"team": "a"})
+    shown = plans(plane, document)
+    machine = plane.world.machines.list_machines("workers")[0]
+    plane.world.machines.write_machine(
+        replace(machine, phase=Phase.FAILED, ready_at=None, problem="disk is gone")
+    )
+
+    outcome = keep(plane, document, shown=shown)
+
+    assert outcome.plans[0]["removed"] == [machine.name]
+
+
+def test_platform_inputs_that_changed_since_exceed_what_was_shown(plane: StoredPlane) -> None:
+    document = pool_document(imageBase=BASE)
+    shown = plans(plane, document)
+    keep(plane, platform_document(controlPlaneImage="cp@sha256:bb"))
+
+    with pytest.raises(ConflictError, match="platform inputs changed since the plan was shown"):
+        keep(plane, document, shown=shown)
+
+
+def test_somebody_elses_change_is_not_undone_by_a_plan_that_did_not_show_it(
+    plane: StoredPlane,
+) -> None:
+    document = pool_document(labels={"team": "a"})
+    shown = plans(plane, document)
+    keep(plane, pool_document(imageBase=BASE))
+    plane.settle()
+
+    with pytest.raises(ConflictError) as raised:
+        keep(plane, document, shown=shown)
+
+    assert str(raised.value) == (
+        "workers: it replaces machines, and the plan that was shown changes the pool in place; "
+        "nothing was written, plan again"
+    )
+
+
+def test_a_plan_of_another_document_does_not_cover_this_one(plane: StoredPlane) -> None:
+    shown = plans(plane, pool_document(imageBase=BASE))
+
+    with pytest.raises(ConflictError, match="own inputs are not those of the plan"):
+        keep(plane, pool_document(imageBase="202609.01"), shown=shown)
+
+
+def test_a_pool_that_was_not_shown_is_not_touched(plane: StoredPlane) -> None:
+    with pytest.raises(ConflictError, match="it replaces machines, and no plan of it was shown"):
+        keep(plane, pool_document(imageBase=BASE), shown=[])
+
+
+def test_the_platform_moves_after_the_plan_was_kept_and_the_rollout_waits(
+    plane: StoredPlane,
+) -> None:
+    """What was approved is bound to its inputs also between the command and the pass."""
+    document = pool_document(imageBase=BASE)
+    keep(plane, document, shown=plans(plane, document))
+    keep(plane, platform_document(controlPlaneImage="cp@sha256:bb"))
+
+    plane.settle()
+
+    assert plane.names() == ["workers-2", "workers-3", "workers-4"]
+    status = plane.world.pools.find_status("workers")
+    assert status is not None
+    assert status.state.value == "Held"
+
+    # Planning again is the way out.
+    keep(plane, document, shown=plans(plane, document))
+    plane.settle()
+    assert not {"workers-2", "workers-3", "workers-4"} & set(plane.names())
+
+
+def test_a_machine_that_comes_after_the_plan_was_kept_holds_the_rollout(
+    plane: StoredPlane,
+) -> None:
+    document = pool_document(imageBase=BASE, paused="2026-07-01T13:00:00Z")
+    keep(plane, document, shown=plans(plane, document))
+    plane.world.machines.delete_machine("workers-2")
+    plane.settle()  # a pause does not keep machines from being made good
+    plane.moment += timedelta(hours=2)
+
+    plane.settle()
+
+    assert {"workers-3", "workers-4"} < set(plane.names())
+    assert plans(plane, document)[0]["waits"] == [
+        {
+            "for": "PlanExceeded",
+            "says": "the plan that was shown does not hold workers-5; plan again",
+            "machine": "",
+            "until": None,
+        }
+    ]
+
+
+def test_what_is_taken_without_a_plan_is_bound_by_none(plane: StoredPlane) -> None:
+    document = pool_document(imageBase=BASE, paused=True)
+    keep(plane, document, shown=plans(plane, document))
+    plane.world.machines.delete_machine("workers-2")
+    plane.settle()
+
+    keep(plane, pool_document(imageBase=BASE))
+
+    assert plane.world.pools.find_plan("workers") is None
+    plane.settle()
+    assert not {"workers-3", "workers-4"} & set(plane.names())
+
+
+def test_a_plan_that_replaces_nothing_binds_no_later_rollout(plane: StoredPlane) -> None:
+    """Kept, it would hold up the next rollout for the same intent, which it was never about."""
+    document = pool_document(platformChanges={"maximumAge": {"routine": "1h"}})
+    keep(plane, document, shown=plans(plane, document))
+    keep(plane, platform_document(controlPlaneImage="cp@sha256:bb"))
+    plane.settle()
+    plane.moment += timedelta(hours=2)
+
+    plane.settle()
+
+    assert not {"workers-2", "workers-3", "workers-4"} & set(plane.names())
+
+
+def test_deleting_a_pool_names_its_machines_and_can_be_tried(plane: StoredPlane) -> None:
+    tried = propose_deletion(plane.world, "workers", plane.now(), is_kept=False)
+    assert tried == ["workers-2", "workers-3", "workers-4"]
+    assert not plane.world.pools.read_documents("workers").is_leaving
+
+    assert propose_deletion(plane.world, "workers", plane.now(), is_kept=True) == tried
+    plane.settle()
+    assert plane.world.pools.list_pools() == ()
+    assert plane.names() == []
+
+
+@pytest.mark.parametrize(
+    ("document", "patch", "expected"),
+    [
+        ({"a": 1}, {"a": 2}, {"a": 2}),
+        ({"a": 1}, {"b": 2}, {"a": 1, "b": 2}),
+        ({"a": 1, "b": 2}, {"a": None}, {"b": 2}),
+        ({"a": {"b": 1, "c": 2}}, {"a": {"b": None}}, {"a": {"c": 2}}),
+        ({"a": [1, 2]}, {"a": [3]}, {"a": [3]}),
+        ({"a": 1}, {"a": {"b": None}}, {"a": {}}),
+        (None, {"a": {"b": 1, "c": None}}, {"a": {"b": 1}}),
+        ({"a": 1}, {}, {"a": 1}),
+    ],
+)
+def test_a_patch_merges_as_rfc_7396_says(document: Any, patch: Any, expected: Any) -> None:
+    assert merged(document, patch) == expected
+
+
+PLAN: dict[str, Any] = {
+    "pool": "workers",
+    "change": "replace",
+    "machines": ["a", "b"],
+    "removed": ["c"],
+    "intent_hash": "i",
+    "platform_hash": "p",
+}
+
+
+@pytest.mark.parametrize(
+    ("found", "shown", "says"),
+    [
+        ({}, {}, ""),
+        ({"machines": ["a"], "removed": []}, {}, ""),
+        ({"machines": ["a", "c"]}, {}, ""),
+        ({"removed": ["c", "failed"]}, {}, ""),
+        ({"removed": ["c", "d"]}, {}, "the plan that was shown does not hold d"),
+        (
+            {"machines": ["a", "b", "x", "y", "z", "w"]},
+            {},
+            "the plan that was shown does not hold w, x, y and 1 more",
+        ),
+        (
+            {},
+            {"change": "in-place"},
+            "it replaces machines, and the plan that was shown changes the pool in place",
+        ),
+        (
+            {"change": "in-place"},
+            {"change": "none"},
+            "it changes the pool in place, and the plan that was shown does nothing",
+        ),
+        ({"change": "none", "machines": [], "removed": []}, {}, ""),
+        (
+            {"intent_hash": "x"},
+            {},
+            "the pool's own inputs are not those of the plan that was shown",
+        ),
+        ({"platform_hash": "x"}, {}, "platform inputs changed since the plan was shown"),
+        ({"platform_hash": "x", "machines": []}, {}, ""),
+    ],
+)
+def test_what_exceeds_a_plan_is_said_in_words(
+    found: dict[str, Any], shown: dict[str, Any], says: str
+) -> None:
+    promised = parse_shown_plan({**PLAN, **shown}, "plan")
+
+    assert excess_of({**PLAN, **found}, promised, frozenset({"failed"})) == says
+
+
+@pytest.mark.parametrize(
+    ("value", "field"),
+    [
+        (7, "plans[0]"),
+        ({}, "plans[0].change"),
+        ({**PLAN, "change": "everything"}, "plans[0].change"),
+        ({**PLAN, "machines": "a"}, "plans[0].machines"),
+        ({**PLAN, "machines": [1]}, "plans[0].machines"),
+        ({**PLAN, "intent_hash": None}, "plans[0].intent_hash"),
+    ],
+)
+def test_a_plan_that_is_none_is_refused_by_field(value: Any, field: str) -> None:
+    with pytest.raises(InputError) as raised:
+        parse_shown_plan(value, "plans[0]")
+
+    assert raised.value.field == field
