@@ -1,0 +1,137 @@
+"""
+The hands of the embedded edge: gives machines power, takes them away, and notes what they became.
+
+The store is only touched between two awaits, so by one thread; whatever waits for a process or a
+disk runs in a thread of its own, one at a time for each machine.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from fairlead.embedded.kind import Fault, MachineKind
+from fairlead.embedded.machines import StoredMachine
+from fairlead.embedded.next_move import Become, Destroy, Move, PowerOn, Sight, next_move
+from fairlead.embedded.seed import seed_of
+from fairlead.embedded.world import EmbeddedWorld
+from fairlead.errors import FairleadError, UnavailableError
+from fairlead.rollout.machines import Machine, Phase
+from fairlead.rollout.secrets import UserData
+from fairlead.timeline.event import EventKind
+
+# How many machines start or stop at once: more only makes each of them slower.
+MOST_AT_ONCE = 8
+
+# A machine that is ready is looked at this often.
+LOOK_EVERY = timedelta(seconds=3)
+
+
+class Driver:
+    """Drives every machine of one control plane. What it remembers may be lost at any time."""
+
+    def __init__(
+        self, world: EmbeddedWorld, kind: MachineKind, now: Callable[[], datetime]
+    ) -> None:
+        self._world = world
+        self._kind = kind
+        self._now = now
+        self._busy: dict[str, asyncio.Task[None]] = {}
+        self._looked_at: dict[str, datetime] = {}
+        self._changing_to: dict[str, str] = {}
+
+    def tick(self) -> int:
+        """Let every machine make its next move; return how many did or are about to."""
+        moves = self._world.machines.observe_templates()
+        for stored in self._world.machines.list_stored():
+            name = stored.machine.name
+            if name in self._busy or not self._is_due(stored.machine):
+                continue
+            move = next_move(stored, self._sight_of(stored), self._now())
+            if move is not None:
+                moves += self._make(stored, move)
+        return moves + len(self._busy)
+
+    async def rest(self) -> None:
+        """Wait until nothing that was begun is under way."""
+        while self._busy:
+            await asyncio.gather(*self._busy.values())
+
+    def _is_due(self, machine: Machine) -> bool:
+        if machine.phase is not Phase.READY or machine.is_in_flight:
+            return True
+        last = self._looked_at.get(machine.name)
+        if last is not None and self._now() - last < LOOK_EVERY:
+            return False
+        self._looked_at[machine.name] = self._now()
+        return True
+
+    def _sight_of(self, stored: StoredMachine) -> Sight:
+        machine = stored.machine
+        is_stuck = machine.is_leaving and stored.fault is Fault.STUCK_DRAIN
+        return Sight(
+            life=self._kind.life_of(machine.name),
+            last_words=self._kind.last_words(machine.name)
+            if machine.phase is Phase.BOOTING
+            else "",
+            leaving_since=self._leaving_since(machine.name) if is_stuck else None,
+            changing_to=self._changing_to.get(machine.name, ""),
+        )
+
+    def _leaving_since(self, name: str) -> datetime | None:
+        events = self._world.journal.read_machine_events(name)
+        told = (event.at for event in events if event.kind is EventKind.MACHINE_LEAVES)
+        return min(told, default=None)
+
+    def _make(self, stored: StoredMachine, move: Move) -> int:
+        match move:
+            case Become():
+                self._world.machines.write_machine(move.machine)
+            case Destroy():
+                self._begin(stored, self._destroy(stored))
+            case PowerOn():
+                self._begin(stored, self._power_on(stored, move.revision))
+        return 1
+
+    def _begin(self, stored: StoredMachine, work: Coroutine[None, None, None]) -> None:
+        if len(self._busy) >= MOST_AT_ONCE:
+            work.close()  # its turn comes with a later tick
+            return
+        name = stored.machine.name
+        task = asyncio.get_running_loop().create_task(self._told(stored, work))
+        self._busy[name] = task
+        task.add_done_callback(lambda _: self._busy.pop(name, None))
+
+    async def _told(self, stored: StoredMachine, work: Coroutine[None, None, None]) -> None:
+        """Do the work; what goes wrong with it is the machine's problem, and is tried again."""
+        try:
+            await work
+        except (FairleadError, OSError) as error:
+            found = self._world.machines.find_machine(stored.machine.name)
+            if found and found.gone_at is None and found.machine.problem != str(error):
+                self._world.machines.write_machine(replace(found.machine, problem=str(error)))
+
+    async def _power_on(self, stored: StoredMachine, revision: str) -> None:
+        machine = stored.machine
+        user_data = self._user_data_of(machine.pool, revision)
+        # Noted first: a report that comes at once must be later than its power.
+        self._world.machines.note_power(machine.name)
+        if machine.heading_for:
+            self._changing_to[machine.name] = revision
+        seed = seed_of(machine.name, user_data)
+        await asyncio.to_thread(self._kind.power_on, machine.name, seed, stored.fault)
+
+    def _user_data_of(self, pool: str, revision: str) -> UserData:
+        for found in self._world.secrets.list_user_data(pool):
+            if found.id == revision:
+                return found
+        raise UnavailableError(f"its user data {revision} is missing; a pass makes it again")
+
+    async def _destroy(self, stored: StoredMachine) -> None:
+        name = stored.machine.name
+        await asyncio.to_thread(self._kind.destroy, name)
+        self._world.machines.mark_gone(name)
+        self._looked_at.pop(name, None)
+        self._changing_to.pop(name, None)

@@ -1,0 +1,34 @@
+"""The end of an embedded control plane: every machine of either kind, and all state."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from fairlead.embedded.directory_machine import DirectoryMachines
+from fairlead.embedded.machine_image import UPPER, unmount
+from fairlead.embedded.machine_place import list_places, place_of, remove_tree
+from fairlead.embedded.nspawn_machine import stop
+from fairlead.embedded.state_directory import StateDirectory
+from fairlead.embedded.store import Store
+
+
+def purge(directory: StateDirectory) -> None:
+    """Destroy the machines, then remove the directory. Raises ConflictError if it is in use."""
+    store = Store(directory)
+    try:
+        for name in list_places(directory.machines):
+            if (place_of(directory.machines, name) / UPPER).is_dir():
+                _destroy_container(place_of(directory.machines, name).resolve())
+            else:
+                DirectoryMachines(directory.machines).destroy(name)
+    finally:
+        store.close()
+    shutil.rmtree(directory.path)
+
+
+def _destroy_container(place: Path) -> None:
+    """Destroy a container without its image, which may be gone by now."""
+    stop(place)
+    unmount(place)
+    remove_tree(place)
