@@ -2,7 +2,7 @@
 The `fairlead` command, and the door where errors become exit codes.
 
 Only the chosen group of commands is imported. stdout carries what was asked for and nothing else;
-everything for people goes to stderr. Exit codes are those of fairlead.errors.
+everything for people goes to stderr. Exit codes are those of fairlead.errors, and DIFFERS.
 """
 
 from __future__ import annotations
@@ -14,11 +14,29 @@ import sys
 from fairlead import __version__
 from fairlead.errors import FairleadError, InputError, InvariantError
 
-# group: (its module, what it is for). A module has add_commands(parser).
+# group or command: (where it is added, what it is for). MODULE has add_commands(parser);
+# MODULE:FUNCTION names another function, where one module adds several rows.
 GROUPS = {
-    "timeline": ("fairlead.cli.timeline", "where the time of a boot went, and how boots differ"),
+    "up": ("fairlead.cli.up:add_up", "start a control plane and a pool of three on this computer"),
+    "down": ("fairlead.cli.up:add_down", "stop the control plane; its machines stay or go"),
+    "pool": ("fairlead.cli.pool", "pools of machines: list, show, scale, pause, resume, force"),
+    "platform": ("fairlead.cli.platform", "what the platform adds to every pool"),
+    "machine": ("fairlead.cli.machine", "machines: list, show, delete, break on purpose"),
+    "plan": ("fairlead.cli.plan", "what a file would replace, why, in what order, how long"),
+    "apply": ("fairlead.cli.apply", "show the plan of a file, carry out exactly that, follow it"),
+    "explain": ("fairlead.cli.explain", "why machines are, or are not, being replaced"),
+    "rollout": ("fairlead.cli.rollout", "how far rollouts are, what they wait for, stop them"),
+    "diff": ("fairlead.cli.diff", "leaf by leaf: a file against what is live, machines against it"),
+    "timeline": ("fairlead.cli.timeline", "the story of a pool, and where the time of a boot went"),
     "userdata": ("fairlead.cli.userdata", "what a machine boots from: render it, inspect it"),
+    "schema": ("fairlead.cli.schema", "print the JSON Schema of a document"),
+    "completion": ("fairlead.cli.completion", "print a completion script for a shell"),
 }
+
+# Groups in which a first word that is none of these is a name, and which command takes it.
+NAMES_GO_TO = {"timeline": ("of", ("of", "show", "compare", "-h", "--help"))}
+
+INTERRUPTED = 130  # 128 + SIGINT, as a shell counts it
 
 
 def main() -> int:
@@ -28,11 +46,14 @@ def main() -> int:
 
 def run_command(words: list[str]) -> int:
     """Run one command and return its exit code. Raises SystemExit for --help and bad usage."""
+    words = whole_words(words)
     arguments = make_parser(words).parse_args(words)
     try:
         code: int = arguments.run(arguments)
     except BrokenPipeError:
         return 0  # the reader has what it wanted
+    except KeyboardInterrupt:
+        return INTERRUPTED
     except FairleadError as error:
         print_error(str(error))
         return error.exit_code
@@ -45,18 +66,32 @@ def run_command(words: list[str]) -> int:
     return code
 
 
+def whole_words(words: list[str]) -> list[str]:
+    """Return the words with the command that a bare name stands for: `timeline workers`."""
+    command, known = NAMES_GO_TO.get("".join(words[:1]), ("", ()))
+    if not command or len(words) == 1 or words[1] in known:
+        return words
+    return [words[0], command, *words[1:]]
+
+
 def make_parser(words: list[str]) -> argparse.ArgumentParser:
-    """Return the parser of every group, and of the commands in the one that the words name."""
+    """Return the parser of every group, and of the commands in those that the words name."""
     parser = argparse.ArgumentParser(
         prog="fairlead", description="Boots, fixes and rolls Kubernetes nodes without surprises."
     )
     parser.add_argument("--version", action="version", version=__version__)
     groups = parser.add_subparsers(metavar="GROUP", required=True)
-    for name, (module, purpose) in GROUPS.items():
+    for name, (place, purpose) in GROUPS.items():
         group = groups.add_parser(name, help=purpose, description=purpose)
         if name in words[:1]:
-            importlib.import_module(module).add_commands(group)
+            add_group(group, place)
     return parser
+
+
+def add_group(group: argparse.ArgumentParser, place: str) -> None:
+    """Import the module of a row of GROUPS, and let it add its commands."""
+    module, _, function = place.partition(":")
+    getattr(importlib.import_module(module), function or "add_commands")(group)
 
 
 def print_error(text: str) -> None:

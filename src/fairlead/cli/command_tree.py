@@ -1,0 +1,149 @@
+"""
+Every command with its flags and arguments, as data: what completion and the reference are made of.
+
+argparse has no public way to walk a parser, so its private names are used here and nowhere else.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from fairlead.cli.main import GROUPS, make_parser
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flag:
+    """One flag. `value` is what stands behind it, or ''."""
+
+    names: tuple[str, ...]
+    value: str
+    says: str
+    choices: tuple[str, ...]
+    is_file: bool
+    is_needed: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Argument:
+    """One word that a command takes. `fewest`: 0 if it may be left out; `is_many`: may repeat."""
+
+    name: str
+    says: str
+    choices: tuple[str, ...]
+    is_file: bool
+    fewest: int
+    is_many: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """One command or group; a group has children, a command has what it takes."""
+
+    words: tuple[str, ...]
+    purpose: str
+    description: str
+    example: str
+    flags: tuple[Flag, ...]
+    arguments: tuple[Argument, ...]
+    children: tuple[Command, ...]
+
+    @property
+    def name(self) -> str:
+        """All its words, as they are typed."""
+        return " ".join(self.words)
+
+    def every(self) -> Iterator[Command]:
+        """Give this command and all below it, in the order of --help."""
+        yield self
+        for child in self.children:
+            yield from child.every()
+
+
+def command_tree() -> Command:
+    """Return `fairlead` with every command of every group; imports all of them."""
+    children = []
+    for name in GROUPS:
+        groups = _subparsers(make_parser([name]))
+        children.append(_command(groups.choices[name], ("fairlead", name), GROUPS[name][1]))
+    top = _command(make_parser([]), ("fairlead",), "")
+    return Command(
+        words=top.words,
+        purpose=top.purpose,
+        description=top.description,
+        example=top.example,
+        flags=top.flags,
+        arguments=(),
+        children=tuple(children),
+    )
+
+
+def _command(parser: argparse.ArgumentParser, words: tuple[str, ...], purpose: str) -> Command:
+    actions = parser._actions  # noqa: SLF001
+    groups = [action for action in actions if isinstance(action, argparse._SubParsersAction)]  # noqa: SLF001
+    rest = [action for action in actions if action not in groups]
+    return Command(
+        words=words,
+        purpose=purpose,
+        description=parser.description or "",
+        example=parser.epilog or "",
+        flags=tuple(_flag(action) for action in rest if action.option_strings),
+        arguments=tuple(_argument(action) for action in rest if not action.option_strings),
+        children=tuple(
+            _command(group.choices[name], (*words, name), says)
+            for group in groups
+            for name, says in _purposes(group)
+        ),
+    )
+
+
+def _subparsers(
+    parser: argparse.ArgumentParser,
+) -> argparse._SubParsersAction[argparse.ArgumentParser]:
+    found = [
+        action
+        for action in parser._actions  # noqa: SLF001
+        if isinstance(action, argparse._SubParsersAction)  # noqa: SLF001
+    ]
+    return found[0]
+
+
+def _purposes(
+    group: argparse._SubParsersAction[argparse.ArgumentParser],
+) -> list[tuple[str, str]]:
+    return [(action.dest, action.help or "") for action in group._choices_actions]  # noqa: SLF001
+
+
+def _flag(action: argparse.Action) -> Flag:
+    takes_value = action.nargs != 0
+    return Flag(
+        names=tuple(action.option_strings),
+        value=_value_name(action) if takes_value else "",
+        says=action.help or "",
+        choices=_choices(action),
+        is_file=action.type is Path,
+        is_needed=action.required,
+    )
+
+
+def _value_name(action: argparse.Action) -> str:
+    if isinstance(action.metavar, str):
+        return action.metavar
+    return "|".join(_choices(action)) or action.dest.upper()
+
+
+def _argument(action: argparse.Action) -> Argument:
+    return Argument(
+        name=_value_name(action),
+        says=action.help or "",
+        choices=_choices(action),
+        is_file=action.type is Path,
+        fewest=0 if action.nargs in ("?", "*") else 1,
+        is_many=action.nargs in ("+", "*"),
+    )
+
+
+def _choices(action: argparse.Action) -> tuple[str, ...]:
+    return tuple(str(choice) for choice in action.choices or ())

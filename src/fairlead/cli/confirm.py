@@ -1,0 +1,24 @@
+"""The question before machines are disturbed. Without a terminal nobody can answer it."""
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace
+
+from fairlead.errors import InputError
+
+DECLINED = 1  # exit code: somebody was asked and said no
+
+
+def is_agreed(arguments: Namespace, question: str) -> bool:
+    """Say whether to go on: --yes, or a yes at the terminal. Raises InputError without one."""
+    if arguments.yes:
+        return True
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise InputError(f"{question} needs an answer, and there is no terminal", hint="use --yes")
+    sys.stderr.write(f"{question} [y/N] ")
+    sys.stderr.flush()
+    if sys.stdin.readline().strip().lower() in ("y", "yes"):
+        return True
+    sys.stderr.write("nothing was changed\n")
+    return False

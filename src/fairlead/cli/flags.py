@@ -1,0 +1,82 @@
+"""The flags that many commands share, and how a command says what it is for."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
+from pathlib import Path
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import _SubParsersAction
+    from collections.abc import Callable
+
+    Commands = _SubParsersAction[ArgumentParser]
+    Run = Callable[[Namespace], int]
+
+# plan and diff: nothing went wrong, and there is something to see.
+DIFFERS = 10
+
+
+def describe_command(parser: ArgumentParser, purpose: str, example: str, run: Run) -> None:
+    """Give a command its sentence, an example that works as written, and what it runs."""
+    parser.description = purpose
+    parser.epilog = example
+    parser.formatter_class = RawDescriptionHelpFormatter
+    parser.set_defaults(run=run)
+
+
+def add_command(
+    commands: Commands, name: str, purpose: str, example: str, run: Run
+) -> ArgumentParser:
+    """Return a command of a group that talks to the control plane."""
+    sentence = purpose[0].upper() + purpose[1:] + "."
+    parser = commands.add_parser(name, help=purpose)
+    describe_command(parser, sentence, example, run)
+    add_plane_flags(parser)
+    return parser
+
+
+def add_plane_flags(parser: ArgumentParser) -> None:
+    """Add what every command that talks to the control plane takes."""
+    parser.add_argument("--json", action="store_true", help="for scripts")
+    parser.add_argument(
+        "--state",
+        type=Path,
+        metavar="DIR",
+        help="the control plane that lives there (default: $FAIRLEAD_STATE, or the usual place)",
+    )
+
+
+def add_dry_run(parser: ArgumentParser) -> None:
+    """Add --dry-run to a command that writes."""
+    parser.add_argument("--dry-run", action="store_true", help="say what would happen, no more")
+
+
+def add_yes(parser: ArgumentParser) -> None:
+    """Add --yes to a command that asks before machines are disturbed."""
+    parser.add_argument("--yes", action="store_true", help="do not ask")
+
+
+def add_file(parser: ArgumentParser, *, is_needed: bool = True) -> None:
+    """Add -f FILE."""
+    parser.add_argument(
+        "-f",
+        "--file",
+        type=Path,
+        metavar="FILE",
+        required=is_needed,
+        help="YAML or JSON, one or more NodePool and PlatformConfig documents; - is stdin",
+    )
+
+
+def add_follow_flags(parser: ArgumentParser) -> None:
+    """Add what a command takes that stays until a rollout is complete."""
+    parser.add_argument("--no-wait", action="store_true", help="do not follow the rollout")
+    add_timeout(parser)
+
+
+def add_timeout(parser: ArgumentParser) -> None:
+    """Add --timeout, which ends the following and never the rollout."""
+    parser.add_argument(
+        "--timeout", type=float, metavar="SECONDS", help="stop following after this (exit 4)"
+    )

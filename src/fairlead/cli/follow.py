@@ -1,0 +1,109 @@
+"""
+Following rollouts until they are complete. Looking changes nothing: Ctrl-C ends the look only.
+
+A bar on a terminal; where nobody looks, one line whenever something changed.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from argparse import Namespace
+from types import TracebackType
+from typing import Any, Protocol
+
+from fairlead.cli.main import INTERRUPTED, print_error
+from fairlead.cli.request import ask, path_of
+from fairlead.cli.rollout_verdict import Verdict, verdict_of
+from fairlead.cli.screen_blocks import is_terminal
+from fairlead.errors import UnavailableError
+
+LOOK_S = 0.2
+
+
+class View(Protocol):
+    """Where progress is shown: a screen that is drawn again, or lines."""
+
+    def __enter__(self) -> View:
+        """Begin to show."""
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Leave the last drawing behind."""
+
+    def show(self, pools: list[dict[str, Any]]) -> None:
+        """Show how far the pools are."""
+
+
+class Lines:
+    """One line per pool on stderr, whenever it would say something else."""
+
+    def __init__(self) -> None:
+        self._told: dict[str, str] = {}
+
+    def __enter__(self) -> Lines:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        return None
+
+    def show(self, pools: list[dict[str, Any]]) -> None:
+        """Write what changed."""
+        from fairlead.cli.screen_rollout import progress_line
+
+        for pool in pools:
+            text = progress_line(pool)
+            if self._told.get(pool["name"]) != text:
+                sys.stderr.write(text + "\n")
+                sys.stderr.flush()
+                self._told[pool["name"]] = text
+
+
+def follow(arguments: Namespace, names: list[str]) -> int:
+    """Show the pools until all are complete; return the exit code."""
+    end = time.monotonic() + arguments.timeout if arguments.timeout is not None else None
+    try:
+        with make_view() as view:
+            while True:
+                pools = [ask(arguments, "GET", path_of("pools", name)) for name in names]
+                view.show(pools)
+                verdicts = [verdict_of(pool) for pool in pools]
+                if all(verdict.is_complete or verdict.needs for verdict in verdicts):
+                    break
+                if end is not None and time.monotonic() > end:
+                    raise UnavailableError("not complete yet; the rollout goes on")
+                time.sleep(LOOK_S)
+    except KeyboardInterrupt:
+        watch = f"fairlead rollout watch {names[0]}" if names else "fairlead rollout status"
+        print_error(f"no longer following; the rollout goes on: {watch}")
+        return INTERRUPTED
+    return _concluded(names, verdicts)
+
+
+def make_view() -> View:
+    """Return the view that fits what stderr is."""
+    if not is_terminal(sys.stderr):
+        return Lines()
+    from fairlead.cli.screen_live import LiveView
+
+    return LiveView()
+
+
+def _concluded(names: list[str], verdicts: list[Verdict]) -> int:
+    waiting = [
+        f"{name} waits: {verdict.needs} ({verdict.command})"
+        for name, verdict in zip(names, verdicts, strict=True)
+        if verdict.needs
+    ]
+    if waiting:
+        raise UnavailableError("; ".join(waiting))
+    return 0
