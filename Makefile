@@ -4,20 +4,26 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+RUNTIME := $(VENV)/.runtime
 STAMP := $(VENV)/.installed
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check fix test slow demo agent bench bench-boot bench-fleet
+.PHONY: help setup check fix test slow demo demo-node agent bench bench-boot bench-fleet
 
 help: ## print this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-$(STAMP): pyproject.toml
+# What `fairlead` itself needs; the tests and checks need more.
+$(RUNTIME): pyproject.toml
 	@$(PYTHON) -c 'import sys; v=sys.version_info; sys.exit(0 if v>=(3,11) else f"Python 3.11 or newer is needed; {sys.executable} is {v[0]}.{v[1]}. Try: make PYTHON=python3.12 $(MAKECMDGOALS)")'
 	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $(RUNTIME)
+
+$(STAMP): $(RUNTIME)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . --group test --group check
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group test --group check
 	@touch $(STAMP)
 
 setup: $(STAMP) ## create .venv with everything the other commands need
@@ -37,14 +43,18 @@ fix: $(STAMP) ## let the tools repair what they can
 test: $(STAMP) ## the default tests (no root, under 3 minutes); ARGS="-k name" narrows
 	$(BIN)/python -m pytest -n 2 -m "not slow and not root" $(ARGS)
 
-demo: ## boot a node in a directory, from a real config, and draw the boot (no root)
+demo: $(RUNTIME) ## start a control plane and three nodes on this computer (no root)
+	@$(BIN)/fairlead up --detach $(ARGS)
+
+demo-node: ## boot one node in a directory, from a real config, and draw the boot (no root)
 	@PYTHON=$(PYTHON) deploy/node/demo.sh
 
 agent: ## build what ships to nodes: build/agent (a tree) and a .deb; reproducible
 	$(PYTHON) deploy/node/build_agent.py build $(ARGS)
 
-bench: ## the cost of a boot as ratios within one run; fails above its bars
+bench: $(STAMP) ## what a boot and the control plane cost, as ratios in one run; fails above its bars
 	$(PYTHON) benchmarks/boot_cost.py
+	$(BIN)/python benchmarks/control_plane.py
 
 bench-boot: $(STAMP) ## when the agent starts, in real boots, against the two models of AKS; needs root
 	$(BIN)/python benchmarks/boot_start.py $(ARGS)

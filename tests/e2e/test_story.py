@@ -1,0 +1,67 @@
+"""The README's story, line by line as it stands there, for somebody who has only just arrived."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+from shared_cases import REPOSITORY
+
+MARK = "@@exit"
+
+
+def story_lines() -> list[str]:
+    """The commands of the section, in order."""
+    section = (REPOSITORY / "README.md").read_text().partition("## See it work")[2]
+    section = section.partition("\n## ")[0]
+    blocks = re.findall(r"```sh\n(.*?)```", section, re.DOTALL)
+    return [line for block in blocks for line in block.splitlines() if line]
+
+
+def tell(lines: list[str], home: Path) -> list[tuple[str, int, str]]:
+    """Type the lines into one shell; return each with its exit code and what it printed."""
+    script = "".join(f"{line}\ncode=$?; echo; echo {MARK} $code\n" for line in lines)
+    done = subprocess.run(
+        ["bash"],
+        input=script,
+        cwd=REPOSITORY,
+        env={"HOME": str(home), "PATH": os.environ["PATH"], "COLUMNS": "120"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=150,
+        check=True,
+    )
+    parts = re.split(rf"\n{MARK} (\d+)\n", done.stdout)
+    return [(line, int(parts[2 * at + 1]), parts[2 * at]) for at, line in enumerate(lines)]
+
+
+def test_the_story_of_the_readme_works_as_it_is_written(tmp_path: Path) -> None:
+    (REPOSITORY / "build").mkdir(exist_ok=True)
+    told = tell(story_lines(), tmp_path)
+    said = {re.split(r"[ \t]+#|[ \t]+\$", line)[0].strip(): text for line, _, text in told}
+    codes = {line.split("#")[0].strip(): code for line, code, _ in told}
+
+    assert codes.pop("fairlead plan -f build/workers.yaml") == 10
+    assert set(codes.values()) == {0}, told
+
+    assert "3 of 3 up to date" in said["make demo"]
+    explained = said["fairlead explain workers"]
+    assert re.search(
+        r"^held: 1 platform change, since \d+ s, no machine will be replaced$", explained, re.M
+    )
+    assert "networking" in explained
+    assert "haproxy@sha256:bb" in explained
+    assert "1 machine will be created" in said["fairlead pool scale workers 4"]
+
+    planned = said["fairlead plan -f build/workers.yaml"]
+    assert "4 machines will be replaced because the pool's owner changed release.version" in planned
+    order = re.search(r"order +(.*)", planned)
+    assert order is not None
+    left = re.findall(r"MachineLeaves +(\S+) leaves", said["fairlead timeline workers"])
+    assert left == order[1].split(", ")
+    assert "provisioned" in said["fairlead timeline"]
+    assert "fetch-config" in said["fairlead timeline"]
+    assert not (tmp_path / ".local/state/fairlead").exists()
