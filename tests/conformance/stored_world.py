@@ -351,6 +351,12 @@ class StoredWorld(SimWorld):
         return self.edge.journal.read_events(pool)
 
 
+def restart(world: SimWorld) -> None:
+    """Let the control plane end and start again, where it has anything to lose."""
+    if isinstance(world, StoredWorld):
+        world.restart()
+
+
 Named = TypeVar("Named", TokenSecret, UserData)
 
 

@@ -152,9 +152,11 @@ def test_other_user_data_for_the_same_instance_is_another_seed(bench: Bench) -> 
 def test_another_seed_ends_a_boot_under_way(bench: Bench, waiting: Seed) -> None:
     bench.kind.power_on(M, waiting, Fault.NONE)
     wait_until(lambda: "trying again" in bench.kind.last_words(M), "a first failed try")
+    first = find_process(bench.place)
 
     bench.boot(make_seed("two"))
 
+    assert first not in list_processes(bench.place)
     assert bench.file(CONFIG).is_file()
     assert not bench.file("etc/fairlead/boot-document.json").exists()
 

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from fairlead.controller.loop import Failure
 from fairlead.controller.reconcile import Chance, reconcile
 from fairlead.embedded.state_directory import StateDirectory
 from fairlead.embedded.store import Store
@@ -26,6 +27,7 @@ class StoredPlane:
         self.directory.make()
         (self.directory.secrets / "registry-login").write_text("hunter2")
         self.store = Store(self.directory)
+        self.failed: dict[str, Failure] = {}
         self.moment = datetime(2026, 7, 1, 12, tzinfo=UTC)
         self.world = EmbeddedWorld(self.store, self.directory, STUB, self.now)
         self.woken = 0
@@ -42,6 +44,9 @@ class StoredPlane:
 
     def stop(self) -> None:
         self.is_stopped = True
+
+    def failures(self) -> dict[str, Failure]:
+        return self.failed
 
     def health(self) -> dict[str, Any]:
         return {"version": "0", "pools": len(self.world.pools.list_pools())}

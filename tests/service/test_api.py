@@ -9,11 +9,13 @@ import stat
 import subprocess
 import sys
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from fairlead.controller.loop import Failure
 from fairlead.embedded.api import make_api
 from fairlead.embedded.client import Client
 from fairlead.embedded.state_directory import StateDirectory
@@ -605,3 +607,19 @@ def test_a_half_request_blocks_nobody(commands: Commands) -> None:
         connection.sendall(b"POST /v1/plan HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{")
         assert commands.ask("GET", "/v1/health")["pools"] == 1
         connection.shutdown(socket.SHUT_WR)
+
+
+def test_a_pool_whose_pass_failed_says_so_and_when_it_is_tried_again(commands: Commands) -> None:
+    retry_at = datetime(2026, 7, 2, 12, 0, 2, tzinfo=UTC)
+    failure = Failure(says="the disk is full", count=2, retry_at=retry_at)
+    commands.plane.failed["workers"] = failure
+
+    for path in ("/v1/pools/workers", "/v1/pools"):
+        answer = commands.ask("GET", path)
+        pool = answer["pools"][0] if "pools" in answer else answer
+        assert pool["waits"][0] == {
+            "for": "PassFailed",
+            "says": "the last pass failed: the disk is full",
+            "machine": "",
+            "until": "2026-07-02T12:00:02.000Z",
+        }

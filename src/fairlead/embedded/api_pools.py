@@ -9,7 +9,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from fairlead.controller.describe import platform_view, pool_detail, pool_view
-from fairlead.controller.describe_plan import View, record_after
+from fairlead.controller.describe_plan import View, record_after, wait_view
 from fairlead.controller.observe import observe
 from fairlead.controller.think import think
 from fairlead.embedded.api_machines import parse_fault, stored_view
@@ -19,6 +19,7 @@ from fairlead.embedded.shown_plan import ShownPlan, parse_shown_plan
 from fairlead.errors import InputError
 from fairlead.inputs.leaf import Json
 from fairlead.inputs.shape import kind_of
+from fairlead.rollout.wait import Wait, WaitFor
 
 
 class PoolRoutes:
@@ -52,7 +53,7 @@ class PoolRoutes:
         pool, now = self._find(request), self._plane.now()
         seen = observe(pool, self._plane.world.world())
         machines = self._plane.world.machines.list_stored(pool)
-        detail = pool_detail(seen, think(seen, now), now)
+        detail = self._with_failure(pool_detail(seen, think(seen, now), now))
         return answered({**detail, "machines": [stored_view(stored) for stored in machines]})
 
     async def patch(self, request: Request) -> Response:
@@ -149,7 +150,17 @@ class PoolRoutes:
     def _view(self, pool: str) -> View:
         now = self._plane.now()
         seen = observe(pool, self._plane.world.world())
-        return pool_view(seen, think(seen, now), now)
+        return self._with_failure(pool_view(seen, think(seen, now), now))
+
+    def _with_failure(self, view: View) -> View:
+        """Return the view of a pool that waits for its next pass, if the last one failed."""
+        failure = self._plane.failures().get(str(view["name"]))
+        if failure is None:
+            return view
+        says = f"the last pass failed: {failure.says}"
+        wait = Wait(wait_for=WaitFor.RETRY, says=says, until=failure.retry_at)
+        waits = view["waits"]
+        return {**view, "waits": [wait_view(wait), *(waits if isinstance(waits, list) else [])]}
 
     def _platform_view(self) -> View:
         world, now = self._plane.world, self._plane.now()

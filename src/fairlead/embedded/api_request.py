@@ -16,6 +16,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from fairlead.contract.json_text import Pairs, parse_json, plain
+from fairlead.controller.loop import Failure
 from fairlead.embedded.world import EmbeddedWorld
 from fairlead.errors import (
     ConflictError,
@@ -60,6 +61,9 @@ class Plane(Protocol):
 
     def health(self) -> dict[str, Any]:
         """Return what is running."""
+
+    def failures(self) -> Mapping[str, Failure]:
+        """Return the pools whose last pass failed, and why."""
 
 
 class NotFoundError(InputError):

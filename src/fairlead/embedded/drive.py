@@ -12,20 +12,20 @@ from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from fairlead.embedded.kind import Fault, MachineKind
+from fairlead.embedded.kind import Fault, Life, MachineKind
 from fairlead.embedded.machines import StoredMachine
 from fairlead.embedded.next_move import Become, Destroy, Move, PowerOn, Sight, next_move
 from fairlead.embedded.seed import seed_of
 from fairlead.embedded.world import EmbeddedWorld
 from fairlead.errors import FairleadError, UnavailableError
-from fairlead.rollout.machines import Machine, Phase
+from fairlead.rollout.machines import Phase
 from fairlead.rollout.secrets import UserData
 from fairlead.timeline.event import EventKind
 
 # How many machines start or stop at once: more only makes each of them slower.
 MOST_AT_ONCE = 8
 
-# A machine that is ready is looked at this often.
+# Machines that are ready are looked at this often.
 LOOK_EVERY = timedelta(seconds=3)
 
 
@@ -39,34 +39,37 @@ class Driver:
         self._kind = kind
         self._now = now
         self._busy: dict[str, asyncio.Task[None]] = {}
-        self._looked_at: dict[str, datetime] = {}
+        self._look_at = now()
         self._changing_to: dict[str, str] = {}
 
     def tick(self) -> int:
         """Let every machine make its next move; return how many did or are about to."""
-        moves = self._world.machines.observe_templates()
-        for stored in self._world.machines.list_stored():
-            name = stored.machine.name
-            if name in self._busy or not self._is_due(stored.machine):
-                continue
-            move = next_move(stored, self._sight_of(stored), self._now())
-            if move is not None:
-                moves += self._make(stored, move)
+        machines = self._world.machines
+        moves = machines.observe_templates()
+        for stored in (*machines.list_moving(), *self._fallen()):
+            if stored.machine.name not in self._busy:
+                move = next_move(stored, self._sight_of(stored), self._now())
+                if move is not None:
+                    moves += self._make(stored, move)
         return moves + len(self._busy)
+
+    def _fallen(self) -> list[StoredMachine]:
+        """Return ready machines that no longer run, as often as they are looked at."""
+        if self._now() < self._look_at:
+            return []
+        self._look_at = self._now() + LOOK_EVERY
+        machines = self._world.machines
+        fallen = [
+            machines.find_machine(name)
+            for name in machines.list_running()
+            if self._kind.life_of(name) is not Life.UP
+        ]
+        return [stored for stored in fallen if stored is not None]
 
     async def rest(self) -> None:
         """Wait until nothing that was begun is under way."""
         while self._busy:
             await asyncio.gather(*self._busy.values())
-
-    def _is_due(self, machine: Machine) -> bool:
-        if machine.phase is not Phase.READY or machine.is_in_flight:
-            return True
-        last = self._looked_at.get(machine.name)
-        if last is not None and self._now() - last < LOOK_EVERY:
-            return False
-        self._looked_at[machine.name] = self._now()
-        return True
 
     def _sight_of(self, stored: StoredMachine) -> Sight:
         machine = stored.machine
@@ -133,5 +136,4 @@ class Driver:
         name = stored.machine.name
         await asyncio.to_thread(self._kind.destroy, name)
         self._world.machines.mark_gone(name)
-        self._looked_at.pop(name, None)
         self._changing_to.pop(name, None)

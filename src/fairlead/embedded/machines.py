@@ -20,6 +20,14 @@ from fairlead.rollout.machines import Machine, NodeSettings, Phase, Template
 
 BY_HAND = "deleted by hand"
 
+# As the index says it, word for word: SQLite uses it for no other wording.
+_MOVING = (
+    "gone_at IS NULL AND "
+    "(phase <> 'ready' OR fault = 'break' OR json_extract(value, '$.heading_for') <> '')"
+)
+
+_MOVING_NUMBERS = f"SELECT number FROM machines INDEXED BY machines_moving WHERE {_MOVING}"  # noqa: S608 - our own words
+
 _STORED = (
     "SELECT m.value, m.kind, m.fault, m.gone_at, m.boots, m.powered_at, r.report, r.reported_at "
     "FROM machines m LEFT JOIN reports r ON r.machine = m.name "
@@ -164,6 +172,20 @@ class StoredMachines:
         parameters = (pool,) if pool else ()
         rows = self._store.rows(f"{found}{of_pool}ORDER BY m.number", *parameters)
         return tuple(_stored_machine(row) for row in rows)
+
+    def list_moving(self) -> tuple[StoredMachine, ...]:
+        """Return the machines that come, go, change or break; not those that only run."""
+        rows = self._store.rows(
+            f"{_STORED} WHERE m.number IN ({_MOVING_NUMBERS}) ORDER BY m.number"
+        )
+        return tuple(_stored_machine(row) for row in rows)
+
+    def list_running(self) -> list[str]:
+        """Return the names of the machines that are ready."""
+        rows = self._store.rows(
+            "SELECT name FROM machines WHERE gone_at IS NULL AND phase = 'ready' ORDER BY number"
+        )
+        return [row[0] for row in rows]
 
     def find_machine(self, name: str) -> StoredMachine | None:
         """Return a machine, living or gone, or None."""

@@ -12,12 +12,13 @@ import asyncio
 import base64
 import os
 import secrets
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from fairlead import __version__
-from fairlead.controller.loop import Loop
+from fairlead.controller.loop import Failure, Loop
 from fairlead.controller.reconcile import Chance
 from fairlead.embedded.api import make_api
 from fairlead.embedded.certificates import make_or_read
@@ -29,7 +30,7 @@ from fairlead.embedded.server import listen, make_server
 from fairlead.embedded.store import Store
 from fairlead.embedded.unix_socket import bind
 from fairlead.embedded.world import EmbeddedWorld
-from fairlead.errors import InputError
+from fairlead.errors import InputError, UnavailableError
 from fairlead.inputs.leaf import Json
 from fairlead.inputs.platform_inputs import Stub
 from fairlead.payload.app import make_app
@@ -73,7 +74,8 @@ class ControlPlane:
         self._is_woken = asyncio.Event()
         self.world = EmbeddedWorld(self._store, directory, self._stub(), self.now, kind=kind.name)
         self._refuse_other_kinds()
-        self._loop = Loop(self.world.world(), chance(), self.world.pools.markers)
+        markers = self.world.pools.markers
+        self._loop = Loop(self.world.world(), chance(), markers, _log_failure)
         self._driver = Driver(self.world, kind, self.now)
 
     @staticmethod
@@ -101,6 +103,10 @@ class ControlPlane:
             "pools": len(self.world.pools.list_pools()),
         }
 
+    def failures(self) -> Mapping[str, Failure]:
+        """Return the pools whose last pass failed, and why."""
+        return self._loop.failures
+
     def declare(self, documents: Sequence[Json]) -> None:
         """Put documents in force before anybody is served. Raises InputError by field."""
         propose(self.world, Proposal(documents=documents, is_kept=True), self.now())
@@ -127,6 +133,8 @@ class ControlPlane:
                 await self._work()
                 for server in servers:
                     server.should_exit = True
+        except BaseExceptionGroup as group:
+            raise group.exceptions[0] from group  # one of our own, that the others end with
         finally:
             self.directory.socket.unlink(missing_ok=True)
             self.close()
@@ -134,10 +142,17 @@ class ControlPlane:
     async def _work(self) -> None:
         while not self._is_stopping.is_set():
             self._is_woken.clear()
-            moved = self._loop.run_due(self.now(), MOST_PASSES)
-            moved += self._driver.tick()
-            await self._rest(MOVING_S if moved else IDLE_S)
+            await self._rest(MOVING_S if self._move() else IDLE_S)
         await self._driver.rest()
+
+    def _move(self) -> bool:
+        """Make passes and moves; say whether there were any. A store that fails is tried again."""
+        try:
+            passes = self._loop.run_due(self.now(), MOST_PASSES)
+            return bool(passes + self._driver.tick())
+        except UnavailableError as error:
+            sys.stderr.write(f"fairlead: {error}\n")
+            return False
 
     async def _rest(self, longest_s: float) -> None:
         try:
@@ -165,6 +180,10 @@ class ControlPlane:
     def _join(self) -> Join:
         token = read_or_draw(self.directory.bootstrap_token, _draw_bootstrap_token)
         return Join(server=NO_API_SERVER, ca=self._certificates.ca_pem, token=token)
+
+
+def _log_failure(pool: str, error: Exception) -> None:
+    sys.stderr.write(f"fairlead: pass over {pool} failed: {type(error).__name__}: {error}\n")
 
 
 def chance() -> Chance:

@@ -25,6 +25,7 @@ class WaitFor(enum.Enum):
     OBSERVED = "TemplateNotObserved"
     EDGE = "ReplacedByItsEdge"
     BUDGET = "BudgetSpent"
+    RETRY = "PassFailed"  # the controller tries again
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,13 +6,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from fairlead.controller.observe import PoolState, PoolStatus
 from fairlead.embedded.state_directory import StateDirectory
 from fairlead.embedded.store import Store
 from fairlead.embedded.world import EmbeddedWorld
 from fairlead.inputs.platform_inputs import Stub
 from fairlead.rollout.machines import Template
+from fairlead.rollout.record import ChangeClass, RolloutPlan
 from fairlead.rollout.secrets import TokenSecret, UserData
 from fairlead.sim.clock import START, Clock
+from fairlead.timeline.event import Event, EventKind
 from pool_documents import make_revision, pool_document
 
 POOL = "workers"
@@ -23,6 +26,20 @@ OWN_STUB = Stub(
     ca="OUR CA",
     report="https://127.0.0.1:7443/v1/boot-report",
 )
+STATUS = PoolStatus(
+    state=PoolState.NEW,
+    sentence="Nothing yet.",
+    version="",
+    updated=0,
+    available=0,
+    total=0,
+    desired=3,
+    conditions=(),
+)
+PLAN = RolloutPlan(
+    pool=POOL, change=ChangeClass.REPLACE, intent_hash="1", platform_hash="2", because="imageBase"
+)
+EVENT = Event(kind=EventKind.SEEDED, pool=POOL, at=START, key="Seeded:1", says="Seeded.")
 
 
 @contextmanager

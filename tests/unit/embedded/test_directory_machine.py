@@ -184,16 +184,25 @@ def test_a_defective_image_fails_with_exit_code_241_and_a_sound_one_boots_after_
     wait_until(lambda: kind.last_words(M) == "provisioned", "a sound boot")
 
 
+@pytest.fixture
+def stranger() -> Iterator[int]:
+    """The pid of a process that is no machine."""
+    process = subprocess.Popen(["sleep", "600"])
+    yield process.pid
+    process.kill()
+    process.wait()
+
+
 def test_a_pid_that_was_given_out_again_is_not_the_machine(
-    kind: DirectoryMachines, place: Path, waiting: Seed
+    kind: DirectoryMachines, place: Path, waiting: Seed, stranger: int
 ) -> None:
     kind.power_on(M, waiting, Fault.NONE)
     process, started, boot = (place / PID_FILE).read_text().split()
     assert kind.life_of(M) is Life.BOOTING
 
-    # This very test, as if it had been given the pid; another start; another boot of the host.
+    # A stranger that was given the pid; another start; another boot of this computer.
     for words in (
-        f"{os.getpid()} {started} {boot}",
+        f"{stranger} 1 {boot}",
         f"{process} {int(started) + 1} {boot}",
         f"{process} {started} 00000000-0000-0000-0000-000000000000",
         "torn",
@@ -205,6 +214,7 @@ def test_a_pid_that_was_given_out_again_is_not_the_machine(
     # What the pid file no longer names is found by its mark.
     kind.destroy(M)
     assert not Path(f"/proc/{process}").exists()
+    assert is_running(stranger)
 
 
 def test_an_agent_that_ended_is_no_zombie(kind: DirectoryMachines, place: Path) -> None:

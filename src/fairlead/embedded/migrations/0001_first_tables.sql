@@ -84,6 +84,9 @@ CREATE TABLE machines (
     value TEXT NOT NULL
 ) STRICT;
 CREATE INDEX machines_living ON machines (pool) WHERE gone_at IS NULL;
+-- What the driver looks at many times a second: machines that come, go, change or break.
+CREATE INDEX machines_moving ON machines (number) WHERE gone_at IS NULL
+    AND (phase <> 'ready' OR fault = 'break' OR json_extract(value, '$.heading_for') <> '');
 
 -- Up to 64 KiB each, so apart from rows that are rewritten often.
 CREATE TABLE reports (
