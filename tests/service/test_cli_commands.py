@@ -237,6 +237,7 @@ def test_forcing_shows_the_plan_asks_and_fires_once_per_value(workers: Commands)
     refused = workers.run("pool", "force", "workers")
     assert tried.out.startswith("workers: 3 machines will be replaced because the pool's owner ")
     assert refused.code == 2
+    assert refused.err.endswith("there is no terminal (use --yes)\n")
     assert workers.machines() == before
 
     assert workers.run("pool", "force", "workers", "--value", "once", "--yes").code == 0
@@ -410,6 +411,10 @@ def test_a_pool_is_deleted_with_its_machines_and_only_with_yes(workers: Commands
     refused = workers.run("pool", "delete", "workers")
     assert tried.out.startswith("workers would leave with 3 machines: ")
     assert refused.code == 2
+    assert refused.err == (
+        "fairlead: remove the pool workers and 3 machines? needs an answer, "
+        "and there is no terminal (use --yes)\n"
+    )
     assert workers.machines() == names
 
     assert workers.run("pool", "delete", "workers", "--yes").code == 0

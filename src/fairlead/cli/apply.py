@@ -86,7 +86,10 @@ def apply_documents(arguments: Namespace, documents: list[Document]) -> int:
         return 0
     from fairlead.cli.follow import follow
 
-    return follow(arguments, [plan["pool"] for plan in plans])
+    # A platform document touches every pool there is; those where machines stay are done.
+    return follow(
+        arguments, [plan["pool"] for plan in plans if plan["creates"] or disturbed_by(plan)]
+    )
 
 
 def _ask_to_apply(
