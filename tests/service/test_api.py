@@ -623,3 +623,16 @@ def test_a_pool_whose_pass_failed_says_so_and_when_it_is_tried_again(commands: C
             "machine": "",
             "until": "2026-07-02T12:00:02.000Z",
         }
+
+
+def test_applying_a_file_releases_no_brake_that_it_does_not_mention(commands: Commands) -> None:
+    commands.ask("PATCH", "/v1/pools/workers", {"spec": {"paused": True}})
+    commands.ask("PATCH", "/v1/platform", {"spec": {"stopEverything": True}})
+
+    commands.apply(pool_document(imageBase="202608.01"), platform_document())
+
+    assert commands.ask("GET", "/v1/pools/workers")["is_paused"] is True
+    platform = commands.ask("GET", "/v1/platform")["document"]["spec"]
+    assert platform["stopEverything"] is True
+    commands.apply(pool_document(paused=False), platform_document(stopEverything=False))
+    assert commands.ask("GET", "/v1/pools/workers")["is_paused"] is False

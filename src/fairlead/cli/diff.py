@@ -53,15 +53,15 @@ def _run(arguments: Namespace) -> int:
 def _file_differences(arguments: Namespace) -> list[dict[str, Any]]:
     from fairlead.cli.document_leaves import leaf_differences
     from fairlead.cli.documents import read_documents
+    from fairlead.inputs.brakes import with_brakes
 
     return [
         {
             "of": document.title,
-            "leaves": leaf_differences(
-                document.kind, _live_document(arguments, document), document
-            ),
+            "leaves": leaf_differences(document.kind, live, with_brakes(document, live)),
         }
         for document in read_documents(arguments.file)
+        for live in [_live_document(arguments, document)]
     ]
 
 

@@ -17,6 +17,7 @@ from fairlead.embedded.api_request import Plane, answered, no_such, read_fields
 from fairlead.embedded.proposal import Outcome, Proposal, merged, propose, propose_deletion
 from fairlead.embedded.shown_plan import ShownPlan, parse_shown_plan
 from fairlead.errors import InputError
+from fairlead.inputs.brakes import with_brakes
 from fairlead.inputs.leaf import Json
 from fairlead.inputs.shape import kind_of
 from fairlead.rollout.wait import Wait, WaitFor
@@ -112,14 +113,15 @@ class PoolRoutes:
     async def plan(self, request: Request) -> Response:
         """Return what documents would do. Writes nothing."""
         fields = await read_fields(request, {"documents": list})
-        return answered({"plans": self._propose(Proposal(documents=fields["documents"])).plans})
+        proposal = Proposal(documents=self._with_brakes(fields["documents"]))
+        return answered({"plans": self._propose(proposal).plans})
 
     async def apply(self, request: Request) -> Response:
         """Put documents in force, within the plans that were shown for them."""
         kinds = {"documents": list, "plans": object, "dry_run": bool}
         fields = await read_fields(request, kinds)
         proposal = Proposal(
-            documents=fields["documents"],
+            documents=self._with_brakes(fields["documents"]),
             shown=_shown_plans(fields["plans"]),
             is_kept=not fields["dry_run"],
         )
@@ -139,6 +141,16 @@ class PoolRoutes:
         if proposal.is_kept:
             self._plane.wake()
         return outcome
+
+    def _with_brakes(self, documents: list[Json]) -> list[Json]:
+        """Return the documents of a file, which releases no brake that it does not mention."""
+        return [with_brakes(document, self._live_of(document)) for document in documents]
+
+    def _live_of(self, document: Json) -> Json:
+        name = _pool_named(document)
+        if not name:
+            return self._pools.read_platform()
+        return self._pools.read_documents(name).pool if name in self._pools.list_pools() else None
 
     def _find(self, request: Request) -> str:
         name: str = request.path_params["name"]
@@ -169,6 +181,14 @@ class PoolRoutes:
             seen = observe(pool, world.world())
             records[pool] = record_after(seen, think(seen, now))
         return platform_view(self._pools.read_platform(), world.code.defaults, records)
+
+
+def _pool_named(document: Json) -> str:
+    """Return the name in a NodePool document; '' for any other."""
+    if not isinstance(document, Mapping) or document.get("kind") != "NodePool":
+        return ""
+    metadata = document.get("metadata")
+    return str(metadata.get("name")) if isinstance(metadata, Mapping) else ""
 
 
 def _patched(document: Json, patch: Mapping[str, Json]) -> Json:
