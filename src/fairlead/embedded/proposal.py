@@ -106,6 +106,8 @@ def _carry_through(
     _write(world, documents, before, outcome)
     declared = {found.name for found in documents if found.kind == NODE_POOL}
     for pool in concerned:
+        if pool in declared:
+            world.pools.forget_plan(pool)  # a plan for what was declared before binds no more
         seen = observe(pool, world.world())
         thought = think(seen, now)
         if pool in declared:
@@ -115,7 +117,7 @@ def _carry_through(
             shown = proposal.shown.get(pool)
             if excess := excess_of(found, shown, anyway.get(pool, frozenset())):
                 raise ConflictError(f"{pool}: {excess}; nothing was written, plan again")
-        if proposal.shown is not None or pool in declared:
+        if pool in declared:
             _bind(world, thought, proposal, pool)
         outcome.plans.append(found)
 
@@ -172,5 +174,3 @@ def _bind(world: EmbeddedWorld, thought: Thought, proposal: Proposal, pool: str)
     shown = proposal.shown.get(pool) if proposal.shown is not None else None
     if shown and isinstance(thought.decision, ReplaceMachines):
         world.pools.write_plan(replace(thought.shown, machines=shown.disturbed))
-    else:
-        world.pools.forget_plan(pool)

@@ -173,6 +173,7 @@ def rollout_plan_of(situation: Situation, shown: RolloutPlan) -> RolloutPlan:
         platform_hash=shown.platform_hash,
         because=shown.because,
         leaves=shown.leaves,
+        target=shown.target,
         machines=tuple(machine.name for machine in stale),
         estimate=_estimate(len(stale), situation.desired, policy),
     )
@@ -258,12 +259,17 @@ def rollout_waits(situation: Situation) -> list[Wait]:
         return [Wait(wait_for=WaitFor.PLAN, says=says)]
     stale = [machine for machine in situation.machines if _is_stale(machine, situation.target)]
     if situation.policy.strategy is Strategy.ON_DELETE:
-        says = f"{len(stale)} machines wait to be deleted by the pool's owner"
+        says = f"{counted(len(stale))} to be deleted by the pool's owner"
         return [Wait(wait_for=WaitFor.OWNER, says=says)]
     if wait := allowance_now(situation).wait:
         return [wait]
-    says = f"{len(stale)} machines wait for their turn"
+    says = f"{counted(len(stale))} for {'its' if len(stale) == 1 else 'their'} turn"
     return [Wait(wait_for=WaitFor.BUDGET, says=says)]
+
+
+def counted(machines: int) -> str:
+    """Return so many machines, waiting."""
+    return "1 machine waits" if machines == 1 else f"{machines} machines wait"
 
 
 def _rolling_removals(

@@ -31,7 +31,8 @@ class RolloutPlan:
     """
     What a rollout will do, as it was shown. Execution refuses to exceed it.
 
-    `machines` are those that leave or change, in the order in which they will.
+    `machines` are those that leave or change, in the order in which they will. `target` is the
+    revision id that it leads to: once that is the pool's target, the plan is used up.
     """
 
     pool: str
@@ -40,6 +41,7 @@ class RolloutPlan:
     platform_hash: str
     because: str
     leaves: tuple[str, ...] = ()
+    target: str = ""
     machines: tuple[str, ...] = ()
     estimate: timedelta = timedelta()
 

@@ -28,6 +28,8 @@ from fairlead.rollout.plan import Situation, gate_waits, rollout_plan_of
 from fairlead.rollout.record import MOST_HONOURED, ChangeClass, PoolRecord, RolloutPlan
 from fairlead.rollout.wait import Wait, WaitFor
 
+NEW_POOL = "the pool is new"
+
 # What keeps a pool without machines from taking a revision: it disturbs nobody, so no window.
 ADOPTION_GATES = (WaitFor.STOP, WaitFor.PAUSE)
 
@@ -71,7 +73,7 @@ def _adopted(decision: Adopt, record: PoolRecord, situation: Situation) -> Start
         return Start(record=record, shown=shown, waits=waits)
     told = replace(
         _with_target(record, target, situation),
-        reason="the pool is new" if decision.is_new else "no machine runs",
+        reason=NEW_POOL if decision.is_new else "no machine runs",
         sentence=explain(decision),
     )
     return Start(record=told, shown=shown, is_started=True)
@@ -93,11 +95,12 @@ def _replaced(
             platform_hash=target.platform_hash,
             because=explain(decision),
             leaves=_leaves_of(decision.because),
+            target=target.id,
         ),
     )
     # A halt, or a machine that failed on the way, is what a further target may mend.
     waits = tuple(wait for wait in gate_waits(situation) if wait.wait_for is not WaitFor.HALT)
-    if approved and (excess := _excess(shown, approved)):
+    if approved and (excess := _excess(shown, approved, record)):
         waits = (*waits, Wait(wait_for=WaitFor.PLAN, says=excess))
     if waits:
         return Start(record=record, shown=shown, waits=waits)
@@ -134,8 +137,10 @@ def _target_of(wanted: Revision, record: PoolRecord) -> Revision:
     return wanted
 
 
-def _excess(shown: RolloutPlan, approved: RolloutPlan) -> str:
+def _excess(shown: RolloutPlan, approved: RolloutPlan, record: PoolRecord) -> str:
     """Say how a plan exceeds the one that was approved for the same intent, or ''."""
+    if record.target and approved.target == record.target.id:
+        return ""  # it was carried out; what follows it, by a limit of the owner's, is not its
     if approved.intent_hash != shown.intent_hash:
         return ""  # approved for something else, and so no promise about this
     if approved.platform_hash != shown.platform_hash:

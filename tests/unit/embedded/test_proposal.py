@@ -10,10 +10,12 @@ from typing import Any
 
 import pytest
 
+from fairlead.controller.reconcile import preview
 from fairlead.embedded.proposal import Outcome, Proposal, merged, propose, propose_deletion
 from fairlead.embedded.shown_plan import excess_of, parse_shown_plan
 from fairlead.errors import ConflictError, InputError
 from fairlead.rollout.machines import Phase
+from fairlead.rollout.wait import WaitFor
 from pool_documents import platform_document, pool_document
 from service.stored_plane import StoredPlane
 
@@ -364,14 +366,32 @@ def test_a_machine_that_comes_after_the_plan_was_kept_holds_the_rollout(
     plane.settle()
 
     assert {"workers-3", "workers-4"} < set(plane.names())
-    assert plans(plane, document)[0]["waits"] == [
-        {
-            "for": "PlanExceeded",
-            "says": "the plan that was shown does not hold workers-5; plan again",
-            "machine": "",
-            "until": None,
-        }
+    waits = preview("workers", plane.world.world(), plane.now()).waits
+    assert [(wait.wait_for, wait.says) for wait in waits] == [
+        (WaitFor.PLAN, "the plan that was shown does not hold workers-5; plan again")
     ]
+
+    # Planning again is the way out, and shows no wait for the plan that it replaces.
+    assert plans(plane, document)[0]["machines"] == ["workers-3", "workers-4", "workers-5"]
+    keep(plane, document, shown=plans(plane, document))
+    plane.settle()
+    assert not {"workers-3", "workers-4", "workers-5"} & set(plane.names())
+
+
+def test_a_plan_that_was_carried_out_holds_nothing_that_comes_after_it(plane: StoredPlane) -> None:
+    limits = {"maximumAge": {"routine": "1h"}}
+    document = pool_document(imageBase=BASE, platformChanges=limits)
+    keep(plane, document, shown=plans(plane, document))
+    plane.settle()
+    before = plane.names()
+    keep(plane, platform_document(controlPlaneImage="cp@sha256:bb"))
+    plane.settle()
+    assert plane.names() == before
+
+    plane.moment += timedelta(hours=1)
+    plane.settle()
+
+    assert not set(before) & set(plane.names())
 
 
 def test_what_is_taken_without_a_plan_is_bound_by_none(plane: StoredPlane) -> None:
