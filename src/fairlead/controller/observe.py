@@ -53,7 +53,8 @@ class Resolved:
     """
     What the names in the documents point to, looked up by the edge.
 
-    problem: why a lookup failed, or ''; then no revision is computed. legacy_hash: what a
+    problem: why a lookup failed, or ''; then no revision is computed. field: where the name that
+    was looked up stands. legacy_hash: what a
     controller before revisions would have recorded for these documents, or ''.
     """
 
@@ -62,6 +63,7 @@ class Resolved:
     trust_bundle: str = ""
     legacy_hash: str = ""
     problem: str = ""
+    field: str = "spec.release"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

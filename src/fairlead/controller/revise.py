@@ -99,7 +99,7 @@ def _leaves_of(pool: NodePool, platform: PlatformInputs, seen: Snapshot) -> Leav
     if isinstance(pool.intent, Unusable):
         return pool.intent
     if resolved.problem:
-        return Unusable((Problem("spec.release", resolved.problem),))
+        return Unusable((Problem(resolved.field, resolved.problem),))
     looked_up = {
         "release.digest": pool.intent.leaves.get("release.digest") or resolved.release_digest,
         "pullSecret.content": resolved.pull_secret,

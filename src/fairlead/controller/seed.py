@@ -10,13 +10,14 @@ secret, so that a change made in the meantime still rolls, and a rollout in flig
 import dataclasses
 
 from fairlead.controller.observe import Snapshot
-from fairlead.decision.decision import ChangedIntent, Forced
-from fairlead.decision.explain import reason_text
+from fairlead.decision.decision import Adopt, ChangedIntent, Forced
+from fairlead.decision.explain import explain, reason_text
 from fairlead.inputs.leaf import Unusable
 from fairlead.revision.difference import difference_of
 from fairlead.revision.rebase import rebase
 from fairlead.revision.revision import Revision, SecretContent
 from fairlead.rollout.record import MOST_HONOURED, Evidence, PoolRecord
+from fairlead.rollout.start import NEW_POOL
 
 
 def seed(seen: Snapshot, wanted: Revision | Unusable, content: SecretContent) -> PoolRecord:
@@ -31,6 +32,13 @@ def seed(seen: Snapshot, wanted: Revision | Unusable, content: SecretContent) ->
     )
 
 
+def _is_unborn(seen: Snapshot) -> bool:
+    """Say whether this is a new pool whose first pass was cut off before it wrote the record."""
+    template = seen.template
+    is_wanted = template is not None and template.replicas > 0 and template.revision in seen.tokens
+    return is_wanted and not seen.machines
+
+
 def _describes(record: PoolRecord, revision: str) -> bool:
     return record.target is not None and record.target.id == revision
 
@@ -39,6 +47,14 @@ def _from_evidence(record: PoolRecord, seen: Snapshot, wanted: Revision | Unusab
     target, evidence = _target_of(seen, wanted)
     if target is None:
         return record
+    if seen.record is None and _is_unborn(seen):
+        return dataclasses.replace(
+            record,
+            target=target,
+            reason=NEW_POOL,
+            sentence=explain(Adopt(target, is_new=True)),
+            honoured=(target.force,) if target.force else (),
+        )
     applied = record.applied if seen.record else _applied_of(seen, target)
     honoured = record.honoured
     if target.force and target.force not in honoured:
@@ -76,6 +92,8 @@ def _target_of(seen: Snapshot, wanted: Revision | Unusable) -> tuple[Revision | 
 
 
 def _applied_of(seen: Snapshot, target: Revision) -> Revision | None:
+    if not seen.machines:
+        return None  # a pool cut off while it was made: nobody has the target yet
     others = [machine.revision for machine in seen.machines if machine.revision != target.id]
     if not others:
         return target

@@ -194,10 +194,14 @@ class StoredPools:
                 path = self._secrets / Path(name).name
                 return Resolved(
                     problem=f"the {says} {name} cannot be read ({error.strerror}); "
-                    f"write it to {path}"
+                    f"write it to {path}",
+                    field=f"spec.{field}.name",
                 )
             except ValueError:
-                return Resolved(problem=f"{name!r} names no {says}: it must be a file's name")
+                return Resolved(
+                    problem=f"{name!r} names no {says}: it must be a file's name",
+                    field=f"spec.{field}.name",
+                )
         return Resolved(pull_secret=found["pullSecret"], trust_bundle=found["trustBundle"])
 
 

@@ -162,7 +162,8 @@ def test_a_pool_that_names_no_secret_needs_no_file(world: EmbeddedWorld, tmp_pat
 @pytest.mark.parametrize("name", ["../fairlead.db", "/etc/hostname", "..", ".", "a/b", "a\0"])
 def test_a_name_never_leads_out_of_the_directory(world: EmbeddedWorld, name: str) -> None:
     assert resolved(world, pullSecret={"name": name}) == Resolved(
-        problem=f"{name!r} names no pull secret: it must be a file's name"
+        problem=f"{name!r} names no pull secret: it must be a file's name",
+        field="spec.pullSecret.name",
     )
 
 
