@@ -52,7 +52,7 @@ def _document_leaves(spelled: Spelled, path: str) -> Mapping[str, Json]:
     if not isinstance(document, Mapping):
         raise InputError(f"found {kind_of(document)}, expected a mapping", field=path)
     kind = document.get("kind")
-    if kind not in KINDS:
+    if not isinstance(kind, str) or kind not in KINDS:
         raise InputError(
             f"found {kind_of(kind)}, expected a known kind",
             field=f"{path}.kind",

@@ -27,8 +27,8 @@ from fairlead.inputs.user_intent import INTENT_LEAVES
 WILDCARD = ".*"
 
 
-def _setting(path: str, shape: Shape, says: str) -> Leaf:
-    return Leaf(path=path, leaf_class=LeafClass.IN_PLACE, shape=shape, says=says)
+def _setting(path: str, shape: Shape, says: str, owner: str = "pool owner") -> Leaf:
+    return Leaf(path=path, leaf_class=LeafClass.IN_PLACE, shape=shape, says=says, owner=owner)
 
 
 def _ignored(path: str, shape: Shape, reason: str) -> Leaf:
@@ -82,13 +82,17 @@ IGNORED_LEAVES = (
     _ignored("platform.notices.*", ANY, "says who owns a change; is not itself a change"),
 )
 
+PLATFORM_OWNER = "infrastructure"
+
 # What is written into user data; every machine that boots reads the current one.
 STUB_LEAVES = (
-    _setting("platform.stub.endpoint", TEXT, "where node configs are fetched"),
-    _setting("platform.stub.ca", TEXT, "certificate authority of that endpoint"),
-    _setting("platform.stub.proxy", TEXT, "proxy on the way to that endpoint"),
-    _setting("platform.stub.report", TEXT, "where boot reports are sent"),
-    _setting("platform.stopEverything", FLAG, "the kill switch: no machine comes or goes"),
+    _setting("platform.stub.endpoint", TEXT, "where node configs are fetched", PLATFORM_OWNER),
+    _setting("platform.stub.ca", TEXT, "certificate authority of that endpoint", PLATFORM_OWNER),
+    _setting("platform.stub.proxy", TEXT, "proxy on the way to that endpoint", PLATFORM_OWNER),
+    _setting("platform.stub.report", TEXT, "where boot reports are sent", PLATFORM_OWNER),
+    _setting(
+        "platform.stopEverything", FLAG, "the kill switch: no machine comes or goes", PLATFORM_OWNER
+    ),
 )
 
 REGISTRY = (

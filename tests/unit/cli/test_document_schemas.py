@@ -157,9 +157,7 @@ def mistakes(kind: str) -> Iterator[tuple[Path_, Any, dict[str, Any]]]:
         if path in (("kind",), ("spec",)):
             continue
         for stranger in STRANGERS:
-            # The kind of a configuration document is looked up, and a list cannot be.
-            if path[-1] != "kind" or isinstance(stranger, int | float | str):
-                yield path, stranger, changed(whole, path, stranger)
+            yield path, stranger, changed(whole, path, stranger)
         if isinstance(path[-1], str):
             misspelt = copy.deepcopy(whole)
             place: Any = misspelt
