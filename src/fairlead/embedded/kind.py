@@ -26,7 +26,7 @@ class Fault(enum.Enum):
     """What a machine does wrong on request, for demonstrations and tests."""
 
     NONE = "none"
-    FAIL_BOOT = "fail-boot"  # its image cannot provision: the boot ends with exit code 50
+    FAIL_BOOT = "fail-boot"  # its image cannot provision: the boot ends with exit code 241
     NEVER_JOIN = "never-join"  # power never reaches it
     STUCK_DRAIN = "stuck-drain"  # when told to leave, it does not
     BREAK = "break"  # ready today, failed now

@@ -31,6 +31,7 @@ STUCK = "its drain does not end: a disruption budget allows no eviction"
 BROKEN = "it broke, on request"
 VANISHED = "nothing of it is left on this computer"
 FALLEN = "it no longer runs"
+NEVER_FETCHED = "it reported a boot and never fetched its node config"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +123,7 @@ def _judge(machine: Machine, report: BootReport, now: datetime) -> Move | None:
     if report.exit_code != 0:
         return _fail(machine, failure_text(report))
     if not machine.booted:
-        return PowerOn(machine.revision)  # whoever served its config died before noting it
+        return _fail(machine, NEVER_FETCHED)
     return Become(replace(machine, phase=Phase.READY, ready_at=now, problem=""))
 
 

@@ -96,10 +96,13 @@ def test_a_report_that_cannot_be_read_does_not_count() -> None:
     assert move_of(powered(report=b"{", reported_at=NOW), Life.BOOTING) is None
 
 
-def test_a_machine_that_reports_without_a_noted_fetch_boots_again() -> None:
-    machine = powered(report=report(), reported_at=NOW)
+def test_a_machine_that_reports_and_never_fetched_has_failed() -> None:
+    """What it runs is not known, so it cannot count as one of its revision."""
+    move = move_of(powered(report=report(), reported_at=NOW), Life.UP)
 
-    assert move_of(machine, Life.UP) == PowerOn("r1")
+    assert isinstance(move, Become)
+    assert move.machine.phase is Phase.FAILED
+    assert move.machine.problem == "it reported a boot and never fetched its node config"
 
 
 @pytest.mark.parametrize(
