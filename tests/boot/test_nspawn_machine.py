@@ -17,6 +17,7 @@ from conformance.machine_seeds import (
     CONFIG,
     RECORD,
     fetching_seed,
+    is_running,
     make_seed,
     wait_for,
     wait_until,
@@ -143,7 +144,7 @@ def test_a_machine_outlives_its_control_plane_and_leaves_nothing_when_destroyed(
 
     kind.destroy(M)
 
-    assert not Path(f"/proc/{leader}").exists()
+    assert not is_running(leader)
     assert list_processes(place) == []
     assert [group for group in groups_of(container_name(place)) if group.exists()] == []
     assert str(place) not in Path("/proc/self/mountinfo").read_text().replace("\\040", " ")

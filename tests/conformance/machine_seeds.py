@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 from builders import BUILT_IN_CONFIG
 from fairlead.contract.boot_document import BootDocument
@@ -16,13 +17,6 @@ DEADLINE_S = 90.0
 RECORD = "var/log/fairlead/record.jsonl"
 CONFIG = "etc/fairlead/node-config.json"
 FEATURES = "etc/fairlead/features.env"
-
-# A certificate of nobody's: enough for what never gets an answer.
-NO_CA = """\
------BEGIN CERTIFICATE-----
-MIIBfjCCASWgAwIBAgIUZ3Z0Z3Z0Z3Z0
------END CERTIFICATE-----
-"""
 
 
 def make_seed(
@@ -53,3 +47,9 @@ def wait_until(is_so: Callable[[], bool], what: str, deadline_s: float = DEADLIN
 
 def wait_for(kind: MachineKind, machine: str, life: Life) -> None:
     wait_until(lambda: kind.life_of(machine) is life, f"{machine} {life}")
+
+
+def is_running(pid: int) -> bool:
+    """Say whether it does more than wait for whoever inherited it to notice its end."""
+    stat_file = Path(f"/proc/{pid}/stat")
+    return stat_file.exists() and stat_file.read_text().rpartition(")")[2].split()[0] != "Z"

@@ -10,9 +10,10 @@ it. What a machine starts in sessions of its own is known by a variable that chi
 from __future__ import annotations
 
 import os
+import select
 import signal
 import time
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from fairlead.errors import UnavailableError
@@ -157,6 +158,27 @@ def children_of(process: int) -> list[int]:
     except (FileNotFoundError, ProcessLookupError):
         return []
     return [int(child) for child in text.split()]
+
+
+def open_children(process: int, stack: ExitStack) -> list[int]:
+    """Return handles of a process's children, which stay theirs whatever becomes of the pids."""
+    handles = []
+    for child in children_of(process):
+        with suppress(ProcessLookupError):
+            handles.append(os.pidfd_open(child))
+            stack.callback(os.close, handles[-1])
+    return handles
+
+
+def kill_open(handles: list[int]) -> None:
+    """Afterwards none of these processes runs. Raises UnavailableError if one stays."""
+    for handle in handles:
+        with suppress(ProcessLookupError):
+            signal.pidfd_send_signal(handle, signal.SIGKILL)
+        ended = select.poll()
+        ended.register(handle, select.POLLIN)
+        if not ended.poll(KILL_DEADLINE_S * 1000):
+            raise UnavailableError("a killed process does not end")
 
 
 def _is_living_child(process: int) -> bool:

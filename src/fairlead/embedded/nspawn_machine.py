@@ -17,7 +17,7 @@ import hashlib
 import os
 import signal
 import time
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from shutil import which
 
@@ -39,7 +39,9 @@ from fairlead.embedded.machine_process import (
     console_end,
     find_process,
     find_start_ns,
+    kill_open,
     kill_processes,
+    open_children,
     start_process,
     trim_console,
 )
@@ -169,14 +171,17 @@ def container_name(place: Path) -> str:
 def stop(place: Path) -> None:
     """Afterwards nothing of the machine runs: it had time for an orderly end."""
     process = find_process(place)
-    if process is not None:
-        # systemd-nspawn passes it on as the signal that PID 1 powers off for.
-        os.kill(process, signal.SIGTERM)
-        end = time.monotonic() + STOP_DEADLINE_S
-        while find_process(place) is not None and time.monotonic() < end:
-            time.sleep(STEP_S)
-    # The kernel kills the machine's PID 1, and so all of it, when systemd-nspawn is killed.
-    kill_processes(place)
+    with ExitStack() as stack:
+        first = open_children(process, stack) if process is not None else []
+        if process is not None:
+            # systemd-nspawn passes it on as the signal that PID 1 powers off for.
+            os.kill(process, signal.SIGTERM)
+            end = time.monotonic() + STOP_DEADLINE_S
+            while find_process(place) is not None and time.monotonic() < end:
+                time.sleep(STEP_S)
+        kill_processes(place)
+        # With PID 1 of the machine everything in it ends.
+        kill_open(first)
     remove_groups(container_name(place))
 
 

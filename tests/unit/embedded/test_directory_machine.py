@@ -17,6 +17,7 @@ from conformance.machine_seeds import (
     FEATURES,
     RECORD,
     fetching_seed,
+    is_running,
     make_seed,
     wait_for,
     wait_until,
@@ -64,12 +65,6 @@ def waiting(certificates: Path) -> Seed:
     """A seed whose boot waits a minute for a service that is not there."""
     ca = (certificates / "good-ca.pem").read_text()
     return fetching_seed(ENDPOINT_OF_NOBODY, ca, TOKEN)
-
-
-def is_running(pid: int) -> bool:
-    """Say whether it does more than wait for whoever inherited it to notice its end."""
-    stat_file = Path(f"/proc/{pid}/stat")
-    return stat_file.exists() and stat_file.read_text().rpartition(")")[2].split()[0] != "Z"
 
 
 def pids_of(place: Path) -> list[int]:
