@@ -26,7 +26,12 @@ from transitions.test_hypershift_cases import INTENT_EDITS, PLATFORM_EDITS
 NOON = datetime(2026, 11, 16, 12, tzinfo=UTC)
 
 # Values that the node contract accepts wherever it looks at a leaf.
-SUBLEAVES = {"config.kubelet.*": "config.kubelet.clusterDomain"}
+SUBLEAVES = {
+    "config.kubelet.*": "config.kubelet.clusterDomain",
+    "config.files.*": "config.files./etc/any",
+    "config.mirrors.*": "config.mirrors.registry.example",
+}
+LISTS = ("proxy.noProxy", "platform.noProxy", SUBLEAVES["config.mirrors.*"])
 
 
 def flippable(leaf_class: LeafClass) -> list[str]:
@@ -35,9 +40,12 @@ def flippable(leaf_class: LeafClass) -> list[str]:
 
 
 def flipped(leaves: dict[str, Json], leaf: str, number: int) -> dict[str, Json]:
-    value = f"flip-{number}"
-    is_list = leaf in ("proxy.noProxy", "platform.noProxy")
-    return leaves | {leaf: [value] if is_list else value}
+    value: Json = f"flip-{number}"
+    if leaf in LISTS:
+        value = [value]
+    elif leaf == SUBLEAVES["config.files.*"]:
+        value = {"contentBase64": "", "mode": f"0{number % 8}44"}
+    return leaves | {leaf: value}
 
 
 def flip(leaf_class: LeafClass, count: int) -> list[tuple[str, Any]]:

@@ -160,7 +160,8 @@ def _refuse_unusable(thought: Thought, documents: PoolDocuments) -> None:
         if first.field.startswith("spec"):
             raise InputError(first.text, field=first.field)
         # Found in what the document renders to, by the names of that.
-        field = "spec.config" if first.field.startswith("kubelet_config") else "spec"
+        is_config = first.field.startswith(("kubelet_config", "fairlead[config."))
+        field = "spec.config" if is_config else "spec"
         raise InputError(f"the node config refuses {first}", field=field)
 
 

@@ -86,7 +86,7 @@ def _toml(text: Json, path: str) -> Mapping[str, Json]:
     if not isinstance(text, str):
         raise InputError(f"found {kind_of(text)}, expected TOML text", field=path)
     try:
-        return tomllib.loads(text, parse_float=str)
+        return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"is not TOML: {error}", field=path) from error
 

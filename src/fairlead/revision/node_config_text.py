@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 from fairlead.contract.json_text import encode_json
 from fairlead.contract.node_parse import parse_node_config
+from fairlead.contract.node_settings import problems_of
 from fairlead.errors import InputError
 from fairlead.inputs.leaf import Json, LeafClass, Leaves
 from fairlead.inputs.registry import class_of
@@ -53,8 +54,11 @@ def render_node_config(leaves: Leaves) -> str:
             _put(document, ("fairlead", path), leaves[path])
     _merge(document, leaves)
     text = encode_json(document, indent=2, ascii_only=False) + "\n"
-    for problem in parse_node_config(text.encode()).problems:
+    parsed = parse_node_config(text.encode())
+    for problem in parsed.problems:
         raise InputError(problem.problem, field=problem.path)
+    for error in problems_of(parsed.config):
+        raise error
     return text
 
 

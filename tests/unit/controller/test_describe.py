@@ -240,7 +240,7 @@ def test_the_platforms_own_settings_are_in_place_too() -> None:
         {
             "leaf": "platform.stopEverything",
             "class": "in-place",
-            "owner": "pool owner",
+            "owner": "infrastructure",
             "before": None,
             "after": True,
         }

@@ -515,3 +515,25 @@ def test_a_plan_that_is_none_is_refused_by_field(value: Any, field: str) -> None
         parse_shown_plan(value, "plans[0]")
 
     assert raised.value.field == field
+
+
+@pytest.mark.parametrize(
+    ("config", "problem"),
+    [
+        (
+            {"kind": "Mirrors", "mirrors": [{"source": "a.test/path", "mirrors": ["b.test"]}]},
+            r"the node config refuses fairlead\[config.mirrors.a.test/path\]: not a registry",
+        ),
+        (
+            {"kind": "Sysctl", "settings": {"net.*.forwarding": 1}},
+            r"the node config refuses fairlead\[config.sysctl.net.\*.forwarding\]: not the name",
+        ),
+    ],
+)
+def test_what_no_machine_could_apply_is_refused_before_one_boots_with_it(
+    plane: StoredPlane, config: dict[str, Any], problem: str
+) -> None:
+    with pytest.raises(InputError, match=problem) as refused:
+        plans(plane, pool_document(config=[config]))
+
+    assert refused.value.field == "spec.config"
