@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 import time
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fairlead.embedded.client import Client
+from fairlead.cli.request import write_json
 from fairlead.embedded.state_directory import StateDirectory, find_state_directory
 from fairlead.errors import ConflictError, InputError, UnavailableError
 
 if TYPE_CHECKING:
+    import subprocess
+
+    from fairlead.embedded.client import Client
     from fairlead.embedded.kind import MachineKind
 
 UP_EXAMPLE = """\
@@ -71,6 +73,7 @@ def add_up(parser: ArgumentParser) -> None:
         metavar="DIR",
         help="root of the machines; given again: layers, the first on top",
     )
+    parser.add_argument("--json", action="store_true", help="with --detach: for scripts")
     parser.set_defaults(run=_up)
 
 
@@ -83,6 +86,7 @@ def add_down(parser: ArgumentParser) -> None:
         "--purge", action="store_true", help="remove every machine and all state as well"
     )
     parser.add_argument("--yes", action="store_true", help="do not ask")
+    parser.add_argument("--json", action="store_true", help="for scripts")
     parser.set_defaults(run=_down)
 
 
@@ -124,32 +128,50 @@ def make_kind(directory: StateDirectory, arguments: Namespace) -> MachineKind:
     return NspawnMachines(directory.machines, tuple(arguments.image))
 
 
+def make_client(directory: StateDirectory) -> Client:
+    """Return the way to the control plane. Imported late: `--help` must not wait for HTTP."""
+    from fairlead.embedded.client import Client
+
+    return Client(directory)
+
+
 def is_running(directory: StateDirectory) -> bool:
     """Say whether a control plane answers in this directory."""
     try:
-        Client(directory).request("GET", "/v1/health")
+        make_client(directory).request("GET", "/v1/health")
     except UnavailableError:
         return False
     return True
 
 
 def _show_running(directory: StateDirectory, arguments: Namespace) -> int:
-    client = Client(directory)
+    client = make_client(directory)
     health = client.request("GET", "/v1/health")
     sys.stderr.write(f"a control plane runs already (process {health['pid']})\n")
-    from fairlead.cli.up_view import print_overview, wait_until_ready, watch
+    from fairlead.cli.up_view import watch
 
     if arguments.file:
         raise ConflictError("documents are applied to it with `fairlead apply -f FILE`")
     if arguments.detach or arguments.no_view or not sys.stdout.isatty():
-        wait_until_ready(client, arguments.timeout)
-        print_overview(client)
+        _show_ready(client, arguments)
     else:
         watch(client)
     return 0
 
 
+def _show_ready(client: Client, arguments: Namespace) -> None:
+    from fairlead.cli.up_view import print_fields, print_overview, wait_until_ready
+
+    wait_until_ready(client, arguments.timeout)
+    if arguments.json:
+        print_fields(client)
+    else:
+        print_overview(client)
+
+
 def _start_detached(directory: StateDirectory, arguments: Namespace) -> int:
+    import subprocess
+
     directory.make()
     words = [sys.executable, "-m", "fairlead", "up", "--no-view", "--state", str(directory.path)]
     words += ["--machines", arguments.machines]
@@ -166,12 +188,9 @@ def _start_detached(directory: StateDirectory, arguments: Namespace) -> int:
             start_new_session=True,
             cwd="/",
         )
-    client = Client(directory)
+    client = make_client(directory)
     _wait_for_answer(client, process, directory)
-    from fairlead.cli.up_view import print_overview, wait_until_ready
-
-    wait_until_ready(client, arguments.timeout)
-    print_overview(client)
+    _show_ready(client, arguments)
     return 0
 
 
@@ -198,27 +217,40 @@ def _tail(directory: StateDirectory) -> str:
 
 def _down(arguments: Namespace) -> int:
     directory = find_state_directory(arguments.state)
-    stopped = _stop(directory)
-    if not arguments.purge:
-        if not stopped:
-            sys.stderr.write(f"no control plane runs in {directory.path}\n")
-        else:
-            sys.stderr.write("stopped; machines and state stay: `fairlead up` goes on with them\n")
-        return 0
+    if arguments.purge:
+        _refuse_purge(directory, arguments)
+    is_stopped = _stop(directory)
+    if arguments.purge:
+        from fairlead.embedded.purge import purge
+
+        purge(directory)
+    if arguments.json:
+        write_json(
+            {"stopped": is_stopped, "removed": str(directory.path) if arguments.purge else ""}
+        )
+    else:
+        sys.stderr.write(_farewell(directory, is_stopped=is_stopped, is_purged=arguments.purge))
+    return 0
+
+
+def _refuse_purge(directory: StateDirectory, arguments: Namespace) -> None:
     if not directory.database.exists():
         raise InputError(f"{directory.path} holds no control plane", hint="nothing was removed")
     if not arguments.yes and not _agrees(directory):
-        raise InputError("nothing was removed", hint="--yes removes without asking")
-    from fairlead.embedded.purge import purge
+        raise InputError("nothing was stopped or removed", hint="--yes removes without asking")
 
-    purge(directory)
-    sys.stderr.write(f"removed {directory.path}\n")
-    return 0
+
+def _farewell(directory: StateDirectory, *, is_stopped: bool, is_purged: bool) -> str:
+    if is_purged:
+        return f"removed {directory.path}\n"
+    if not is_stopped:
+        return f"no control plane runs in {directory.path}\n"
+    return "stopped; machines and state stay: `fairlead up` goes on with them\n"
 
 
 def _stop(directory: StateDirectory) -> bool:
     """Stop the control plane and wait until it is gone; say whether there was one."""
-    client = Client(directory)
+    client = make_client(directory)
     try:
         process = int(str(client.request("GET", "/v1/health")["pid"]))
         client.request("POST", "/v1/stop", {})

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fairlead.cli.documents import Document, parse_documents, read_documents
-from fairlead.cli.up_view import Screen, lines_of, look
+from fairlead.cli.up_view import draw, lines_of, look
 from fairlead.embedded.client import Client
 from fairlead.embedded.plane import ControlPlane
 from fairlead.errors import FairleadError, UnavailableError
@@ -70,9 +70,11 @@ async def _show(client: Client, running: asyncio.Task[None], *, has_screen: bool
 
 
 async def _draw(client: Client, running: asyncio.Task[None]) -> None:
-    with Screen() as screen:
+    from fairlead.cli.screen_live import LiveScreen
+
+    with LiveScreen(is_error_stream=False) as screen:
         while not running.done():
-            screen.draw(await asyncio.to_thread(look, client))
+            draw(screen, await asyncio.to_thread(look, client))
             await asyncio.wait((running,), timeout=DRAW_S)
 
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import sys
 import time
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from fairlead.cli.request import write_json
 from fairlead.cli.screen_width import PIPE_WIDTH
 from fairlead.errors import UnavailableError
 
 if TYPE_CHECKING:
-    from rich.live import Live
-
+    from fairlead.cli.screen_live import LiveScreen
     from fairlead.embedded.client import Client
 
 LOOK_S = 0.1
@@ -36,41 +35,21 @@ def is_ready(pool: dict[str, Any]) -> bool:
     return bool(pool["available"] == pool["updated"] == pool["total"] == pool["desired"])
 
 
-class Screen:
-    """A live screen; leaving it leaves the last drawing behind."""
+def draw(screen: LiveScreen, seen: Overview) -> None:
+    """Draw what was seen."""
+    from fairlead.cli.screen_overview import draw_overview
 
-    def __init__(self) -> None:
-        from rich.console import Console
-        from rich.live import Live
-
-        self._console = Console()
-        self._live: Live = Live(console=self._console, auto_refresh=False)
-
-    def __enter__(self) -> Screen:
-        self._live.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._live.stop()
-
-    def draw(self, seen: Overview) -> None:
-        """Draw what was seen."""
-        from fairlead.cli.screen_overview import draw_overview
-
-        self._live.update(draw_overview(*seen, self._console.width), refresh=True)
+    screen.draw(draw_overview(*seen, screen.width))
 
 
 def watch(client: Client) -> None:
     """Draw until the reader has seen enough (Ctrl-C), or the control plane is gone."""
+    from fairlead.cli.screen_live import LiveScreen
+
     try:
-        with Screen() as screen:
+        with LiveScreen(is_error_stream=False) as screen:
             while True:
-                screen.draw(look(client))
+                draw(screen, look(client))
                 time.sleep(LOOK_S * 2)
     except (KeyboardInterrupt, UnavailableError):
         return
@@ -103,6 +82,13 @@ def lines_of(pools: list[dict[str, Any]]) -> list[str]:
         f"{pool['updated']} up to date ({pool['state']})"
         for pool in pools
     ]
+
+
+def print_fields(client: Client) -> None:
+    """Print what is there as JSON."""
+    pools, machines, _ = look(client)
+    health = client.request("GET", "/v1/health")
+    write_json({"control_plane": health, "pools": pools, "machines": machines})
 
 
 def print_overview(client: Client) -> None:

@@ -1,0 +1,123 @@
+"""`fairlead up` and `fairlead down` at their edges: a script, a mistake, a second thought."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from e2e.running_plane import RunningPlane
+from pool_documents import pool_document
+
+
+@pytest.fixture
+def away(tmp_path: Path) -> Iterator[RunningPlane]:
+    """A state directory in which nothing runs yet."""
+    plane = RunningPlane(tmp_path / "state")
+    yield plane
+    command = plane.command("down", "--purge", "--yes")
+    subprocess.run(command, check=False, capture_output=True)
+
+
+def fail(plane: RunningPlane, code: int, *words: str) -> str:
+    done = subprocess.run(
+        plane.command(*words), capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.returncode == code, done.stdout + done.stderr
+    return done.stderr
+
+
+def test_a_script_starts_a_control_plane_and_reads_what_it_started(away: RunningPlane) -> None:
+    started = json.loads(away.run("up", "--detach", "--json"))
+
+    assert [pool["name"] for pool in started["pools"]] == ["workers"]
+    assert [machine["phase"] for machine in started["machines"]] == ["ready"] * 3
+    assert started["control_plane"]["machines"] == "directory"
+    again = json.loads(away.run("up", "--detach", "--json"))
+    assert again["control_plane"]["pid"] == started["control_plane"]["pid"]
+    assert json.loads(away.run("down", "--json")) == {"stopped": True, "removed": ""}
+    assert json.loads(away.run("down", "--json")) == {"stopped": False, "removed": ""}
+
+
+def test_down_leaves_the_machines_and_purge_removes_them(away: RunningPlane) -> None:
+    away.run("up", "--detach")
+    away.run("down")
+    assert len(list(away.directory.machines.iterdir())) == 3
+
+    away.run("down", "--purge", "--yes")
+
+    assert not away.directory.path.exists()
+
+
+def test_nothing_is_purged_without_a_word_of_consent(away: RunningPlane) -> None:
+    away.run("up", "--detach")
+
+    said = fail(away, 2, "down", "--purge")
+
+    assert "nothing was stopped or removed" in said
+    assert away.settled()["total"] == 3
+
+
+def test_a_directory_that_is_no_control_plane_is_not_removed(tmp_path: Path) -> None:
+    home = tmp_path / "precious"
+    home.mkdir()
+    (home / "thesis.txt").write_text("years of work")
+
+    said = fail(RunningPlane(home), 2, "down", "--purge", "--yes")
+
+    assert "holds no control plane" in said
+    assert (home / "thesis.txt").read_text() == "years of work"
+
+
+def test_a_mistake_in_a_file_is_shown_where_it_stands_and_nothing_starts(
+    away: RunningPlane, tmp_path: Path
+) -> None:
+    file = tmp_path / "pool.yaml"
+    text = json.dumps(pool_document(pullSecret=None), indent=1)
+    file.write_text(text.replace('"replicas": 3', '"replicas": "many"'))
+
+    said = fail(away, 2, "up", "--no-view", "-f", str(file))
+
+    assert f"{file}:8:15: spec.replicas: found the text 'many', expected" in said
+    away.run("up", "--detach", "--empty")
+    assert away.ask("/v1/pools") == {"pools": []}
+
+
+def test_own_documents_take_the_place_of_the_first_pool(away: RunningPlane, tmp_path: Path) -> None:
+    file = tmp_path / "pool.yaml"
+    file.write_text(json.dumps(pool_document("edge", pullSecret=None, replicas=1)))
+
+    away.run("up", "--detach", "-f", str(file))
+
+    assert [pool["name"] for pool in away.ask("/v1/pools")["pools"]] == ["edge"]
+
+
+def test_a_control_plane_that_cannot_start_says_why(away: RunningPlane) -> None:
+    away.directory.make()
+    away.directory.database.write_bytes(b"this is no database, and long enough to be one" * 100)
+
+    said = fail(away, 4, "up", "--detach")
+
+    assert "the control plane did not start; its last words: fairlead: " in said
+    assert "database" in said
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["--machines", "nspawn"], "nspawn needs"),
+        (["--file", "no-such-file.yaml"], "no such file"),
+    ],
+)
+def test_what_is_missing_is_named(away: RunningPlane, words: list[str], problem: str) -> None:
+    assert problem in fail(away, 2, "up", "--no-view", *words)
+
+
+def test_a_command_without_a_control_plane_says_how_to_start_one(away: RunningPlane) -> None:
+    said = fail(away, 4, "pool", "list")
+
+    assert "no control plane runs in" in said
+    assert "fairlead up" in said
