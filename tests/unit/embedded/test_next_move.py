@@ -245,3 +245,9 @@ def test_a_change_in_place_that_says_nothing_is_tried_again() -> None:
 
 def test_a_change_in_place_to_yet_another_revision_turns_at_once() -> None:
     assert move_of(ready(heading_for="r3"), Life.BOOTING, changing_to="r2") == PowerOn("r3")
+
+
+def test_a_machine_that_only_takes_its_time_is_not_quoted() -> None:
+    machine = powered(machine={"created_at": NOW - timedelta(seconds=4.9)})
+
+    assert move_of(machine, Life.BOOTING, last_words="stage provision: under way") is None
