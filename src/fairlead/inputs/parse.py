@@ -9,6 +9,7 @@ as an unknown leaf; whether to refuse it is the caller's choice.
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from fairlead.errors import InputError
 from fairlead.inputs.configuration import configuration_leaves
@@ -16,6 +17,7 @@ from fairlead.inputs.leaf import Json, Leaf, LeafClass, Leaves, Problem, Severit
 from fairlead.inputs.platform_inputs import PLATFORM, ChangeNotice, PlatformInputs, Stub
 from fairlead.inputs.registry import REGISTRY, class_of, is_platform_path
 from fairlead.inputs.shape import is_empty, kind_of, mapping_of, pruned
+from fairlead.inputs.spelled import Spelled
 from fairlead.inputs.user_intent import UserIntent, default_os_stream
 
 API_VERSION = "fairlead.dev/v1alpha1"
@@ -85,7 +87,13 @@ def parse_node_pool(document: Json) -> NodePool:
 
 def parse_platform_config(document: Json) -> PlatformInputs:
     """Return the platform inputs. Raises InputError by field; unknown fields become leaves."""
-    _, spec = _header_of(document, "PlatformConfig")
+    return _parse_platform(Spelled(document))
+
+
+# Every pass over every pool reads the same document.
+@lru_cache(maxsize=8)
+def _parse_platform(spelled: Spelled) -> PlatformInputs:
+    _, spec = _header_of(spelled.value, "PlatformConfig")
     reading = _Reading(_PLATFORM_TABLE)
     reading.read(spec, PLATFORM)
     for problems in reading.problems.values():

@@ -162,9 +162,9 @@ def _aspects(applied: Revision | None, goal: Revision | None) -> set[str]:
         return {"config", "version"}
     aspects = set()
     for path in applied.leaves.keys() | goal.leaves.keys():
+        if applied.leaves.get(path) == goal.leaves.get(path):
+            continue
         if half_of(path, goal.content) is LeafClass.INTENT:
-            if applied.leaves.get(path) == goal.leaves.get(path):
-                continue
             is_template = path.startswith("machineTemplate.")
             is_version = path == "release.version"
             aspects.add("template" if is_template else "version" if is_version else "config")
