@@ -233,8 +233,11 @@ def test_a_canary_batch_holds_the_edge_until_it_has_soaked() -> None:
     assert state(world) == "Settled"
 
 
-def test_a_deleted_pool_is_emptied_by_its_edge_and_forgotten() -> None:
+@pytest.mark.parametrize("spec", [{}, {"paused": {"scalingToo": True}}])
+def test_a_deleted_pool_is_emptied_by_its_edge_and_forgotten(spec: dict[str, Any]) -> None:
     world = deployed_world()
+    edit(world, **spec)
+    world.settle()
     world.delete_pool()
     world.one_pass()
     assert template(world).replicas == 0

@@ -59,6 +59,7 @@ def test_a_rollout_that_halts_again_needs_another_value() -> None:
 
     assert state(world) == "Blocked"
     assert event_kinds(world).count("RolloutHalted") == 2
+    assert world.records[POOL].forgiven == (), "who is gone needs no forgiving"
     for _ in range(3):
         world.clock.advance(timedelta(hours=1))
         world.settle()
@@ -159,6 +160,20 @@ def test_a_pause_outlives_the_halt(pause: object) -> None:
     world.settle()
 
     assert state(world) == "Settled"
+
+
+def test_another_target_forgives_nobody() -> None:
+    world = halted_world()
+    edit(world, paused={"scalingToo": True})
+    resume(world, "one")
+    world.settle()
+    assert world.records[POOL].forgiven == ("workers-6", "workers-7")
+    world.stuck = {"workers-6", "workers-7"}
+
+    edit(world, paused=None, imageBase="202607.04")
+    world.one_pass()
+
+    assert world.records[POOL].forgiven == ()
 
 
 def test_in_place_a_degraded_machine_is_replaced_and_the_rest_changed() -> None:

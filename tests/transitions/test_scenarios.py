@@ -48,6 +48,25 @@ def test_a_new_pool_gets_its_machines() -> None:
     assert world.statuses[POOL].version == "1.34.2"
 
 
+def test_a_new_pool_is_adopted_once_wherever_its_first_pass_was_cut_off() -> None:
+    whole = fresh_world()
+    whole.one_pass()
+
+    for at in range(whole.writes):
+        world = fresh_world()
+        world.crash_at = at
+        with pytest.raises(ControllerKilledError):
+            world.one_pass()
+        world.one_pass()
+        assert world.records[POOL].is_rolling, "no machine has it yet"
+        world.settle()
+
+        told = [kind for kind in event_kinds(world) if kind != "MachinesCreated"]
+        assert told == ["PoolAdopted", "RolloutCompleted"], at
+        assert world.records[POOL].reason == "the pool is new"
+        assert state(world) == "Settled"
+
+
 def test_a_platform_change_alone_rolls_nothing_and_reverting_clears_it() -> None:
     world = settled_world()
     before = template(world), pairs(world)

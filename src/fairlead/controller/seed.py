@@ -92,8 +92,6 @@ def _target_of(seen: Snapshot, wanted: Revision | Unusable) -> tuple[Revision | 
 
 
 def _applied_of(seen: Snapshot, target: Revision) -> Revision | None:
-    if not seen.machines:
-        return None  # a pool cut off while it was made: nobody has the target yet
     others = [machine.revision for machine in seen.machines if machine.revision != target.id]
     if not others:
         return target
