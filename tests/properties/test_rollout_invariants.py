@@ -20,9 +20,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from properties.pool_history import (
-    POOL,
-    WatchedWorld,
+from properties.pool_accidents import (
     break_machine,
     forget_record,
     leave,
@@ -32,6 +30,7 @@ from properties.pool_history import (
     spoil_payload,
     with_label,
 )
+from properties.pool_history import POOL, WatchedWorld
 
 FEW = settings(
     max_examples=60,
@@ -50,9 +49,11 @@ class PoolHistory(RuleBasedStateMachine):
 
     world: WatchedWorld
 
-    @initialize(in_place=st.booleans())
-    def begin(self, in_place: bool) -> None:
+    @initialize(in_place=st.booleans(), after=st.none() | st.integers(0, 12))
+    def begin(self, in_place: bool, after: int | None) -> None:
         self.world = WatchedWorld(in_place=in_place)
+        if after is not None:
+            self.world.crashed_pass(after)
         self.world.watched_pass()
 
     @rule(field=st.sampled_from(["imageBase", "vmSize"]), value=LETTERS)
@@ -128,9 +129,11 @@ class PoolHistory(RuleBasedStateMachine):
     @precondition(lambda self: self.world.is_halted)
     @rule(value=st.sampled_from(["r4", "r5", "r6", "r7"]))
     def resume_a_halt(self, value: str) -> None:
+        is_fresh = value not in self.world.given_resume and not self.world.is_leaving
         self.world.rollout["resume"] = value
         self.world.declare()
         self.world.watched_pass()
+        assert not (is_fresh and self.world.is_halted), "a fresh request did not end the halt"
 
     @rule()
     def spoil_payload(self) -> None:
