@@ -38,6 +38,10 @@ def counted(count: int, noun: str = "machine") -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
+# class of a plan: what it does to its machines
+VERBS = {"replace": "replaced", "in-place": "changed in place", "delete": "removed"}
+
+
 def disturbed_by(plan: dict[str, Any]) -> int:
     """Return how many machines a plan replaces, changes or removes."""
     return len(plan["machines"]) + int(plan["removes"])
@@ -47,7 +51,7 @@ def headline_of(plan: dict[str, Any]) -> str:
     """Return what a plan does to machines, in one sentence without its end."""
     told = []
     if plan["machines"]:
-        verb = "replaced" if plan["change"] == "replace" else "changed in place"
+        verb = VERBS[plan["change"]]
         because = f" because {plan['because']}" if plan["because"] else ""
         told.append(f"{counted(len(plan['machines']))} will be {verb}{because}")
     if plan["creates"] and not plan["machines"]:
