@@ -36,7 +36,7 @@ from fairlead.rollout.record import ChangeClass
 POOLS = 10_000
 MACHINES_EACH = 3
 # So many pools come to rest by the controller's own passes; the others are copies of their rows.
-ORIGINALS = 400
+ORIGINALS = 500
 
 IDLE_ROUNDS = 9
 IDLE_BAR = 10.0  # times the CPU time of hashing the documents once
@@ -115,9 +115,7 @@ class Fleet:
             self.world.pools.write_pools(pool(number) for number in originals)
             self.loop = self.make_loop()
             self.settle()
-            for number in range(POOLS):
-                if number not in originals:
-                    self.copy(number - number % (POOLS // ORIGINALS), number)
+        self.copy(originals)
 
     def make_loop(self) -> Loop:
         """Return a loop that remembers nothing, as after a start."""
@@ -136,24 +134,28 @@ class Fleet:
         if self.loop.failures:
             raise SystemExit(f"passes failed: {self.loop.failures}")
 
-    def copy(self, original: int, number: int) -> None:
-        """Write the rows of a pool again under another name, which is part of every text."""
-        before, after = name_of(original), name_of(number)
+    def copy(self, originals: range) -> None:
+        """Write the rows of these again under all other names, which are part of every text."""
+        names = [
+            (name_of(number - number % originals.step), name_of(number))
+            for number in range(POOLS)
+            if number not in originals
+        ]
         with self.store.writing() as connection:
+            connection.execute("CREATE TEMP TABLE copies (before TEXT, after TEXT)")
+            connection.executemany("INSERT INTO copies VALUES (?, ?)", names)
             connection.execute(
-                "INSERT INTO pools (name, document)"
-                " SELECT ?, replace(document, ?, ?) FROM pools WHERE name = ?",
-                (after, before, after, before),
+                "INSERT INTO pools (name, document) SELECT after, replace(document, before, after)"
+                " FROM copies JOIN pools ON name = before"
             )
             for table, columns in COPIED.items():
                 texts = ", ".join(
-                    column if "generation" in column else f"replace({column}, :before, :after)"
+                    column if "generation" in column else f"replace({column}, before, after)"
                     for column in columns
                 )
                 connection.execute(
                     f"INSERT INTO {table} (pool, {', '.join(columns)})"  # noqa: S608 - from COPIED
-                    f" SELECT :after, {texts} FROM {table} WHERE pool = :before",
-                    {"before": before, "after": after},
+                    f" SELECT after, {texts} FROM copies JOIN {table} ON pool = before"
                 )
 
     def texts(self) -> list[bytes]:
