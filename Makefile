@@ -41,7 +41,7 @@ fix: $(STAMP) ## let the tools repair what they can
 	$(BIN)/ruff format .
 
 test: $(STAMP) ## the default tests (no root, under 3 minutes); ARGS="-k name" narrows
-	$(BIN)/python -m pytest -n 2 -m "not slow and not root" $(ARGS)
+	$(BIN)/python -m pytest -n 3 --dist worksteal -m "not slow and not root" $(ARGS)
 
 demo: $(RUNTIME) ## start a control plane and three nodes on this computer (no root)
 	@$(BIN)/fairlead up --detach $(ARGS)
@@ -63,4 +63,4 @@ bench-fleet: $(STAMP) ## 30 real nodes at once, each reporting back; ARGS="--nod
 	$(BIN)/python benchmarks/boot_fleet.py $(ARGS)
 
 slow: $(STAMP) ## the long suites: 100,000 hostile inputs, every crash point, real boots; needs root
-	$(BIN)/python -m pytest -n 2 -m "slow or root" $(ARGS)
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "slow or root" $(ARGS)
