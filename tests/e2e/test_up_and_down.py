@@ -103,6 +103,8 @@ def test_a_control_plane_that_cannot_start_says_why(away: RunningPlane) -> None:
 
     assert "the control plane did not start; its last words: fairlead: " in said
     assert "database" in said
+    away.run("down", "--purge", "--yes")  # what cannot be used can be removed
+    assert not away.directory.path.exists()
 
 
 @pytest.mark.parametrize(

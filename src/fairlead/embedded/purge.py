@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
@@ -10,21 +11,25 @@ from fairlead.embedded.machine_image import UPPER, unmount
 from fairlead.embedded.machine_place import list_places, place_of, remove_tree
 from fairlead.embedded.nspawn_machine import stop
 from fairlead.embedded.state_directory import StateDirectory
-from fairlead.embedded.store import Store
+from fairlead.embedded.store import take_lock
 
 
 def purge(directory: StateDirectory) -> None:
-    """Destroy the machines, then remove the directory. Raises ConflictError if it is in use."""
-    store = Store(directory)
+    """
+    Destroy the machines, then remove the directory. Raises ConflictError if it is in use.
+
+    The database is not opened: one that cannot be used any more can be removed, too.
+    """
+    lock = take_lock(directory)
     try:
         for name in list_places(directory.machines):
             if (place_of(directory.machines, name) / UPPER).is_dir():
                 _destroy_container(place_of(directory.machines, name).resolve())
             else:
                 DirectoryMachines(directory.machines).destroy(name)
+        shutil.rmtree(directory.path)
     finally:
-        store.close()
-    shutil.rmtree(directory.path)
+        os.close(lock)
 
 
 def _destroy_container(place: Path) -> None:

@@ -46,7 +46,7 @@ class Store:
         directory.make()
         self.before_write: Callable[[], None] = _nothing
         self._path = directory.database
-        self._lock = _take_lock(directory)
+        self._lock = take_lock(directory)
         try:
             self._connection = _open(self._path)
         except BaseException:
@@ -149,7 +149,8 @@ def _nothing() -> None:
     return None
 
 
-def _take_lock(directory: StateDirectory) -> int:
+def take_lock(directory: StateDirectory) -> int:
+    """Return the descriptor that holds the directory. Raises ConflictError if another has it."""
     lock = os.open(directory.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
