@@ -198,6 +198,19 @@ def test_a_second_control_plane_on_the_same_state_is_shown_the_first(plane: Runn
     assert "workers" in said
 
 
+def test_what_belongs_to_nobody_is_told_and_left_alone(plane: RunningPlane) -> None:
+    """A database that was restored from yesterday must not cost today's machines."""
+    plane.run("down")
+    stranger = plane.directory.machines / "workers-yesterday"
+    stranger.mkdir()
+    plane.start()
+
+    plane.settled()
+
+    assert stranger.is_dir()
+    assert f"{stranger} belongs to no machine that is known here" in plane.log()
+
+
 def test_down_and_up_again_keep_every_machine(plane: RunningPlane) -> None:
     before = plane.machine_names()
     plane.run("down")

@@ -74,6 +74,7 @@ class ControlPlane:
         self._is_woken = asyncio.Event()
         self.world = EmbeddedWorld(self._store, directory, self._stub(), self.now, kind=kind.name)
         self._refuse_other_kinds()
+        self._tell_strangers()
         markers = self.world.pools.markers
         self._loop = Loop(self.world.world(), chance(), markers, _log_failure)
         self._driver = Driver(self.world, kind, self.now)
@@ -142,7 +143,7 @@ class ControlPlane:
     async def _work(self) -> None:
         while not self._is_stopping.is_set():
             self._is_woken.clear()
-            await self._rest(MOVING_S if self._move() else IDLE_S)
+            await self._rest(MOVING_S if self._move() else self._idle_s())
         await self._driver.rest()
 
     def _move(self) -> bool:
@@ -153,6 +154,12 @@ class ControlPlane:
         except UnavailableError as error:
             sys.stderr.write(f"fairlead: {error}\n")
             return False
+
+    def _idle_s(self) -> float:
+        """Return how long nothing happens by itself: a token, a window or a retry may be due."""
+        now = self.now()
+        due = self._loop.next_due(now)
+        return min(IDLE_S, max((due - now).total_seconds(), MOVING_S)) if due else IDLE_S
 
     async def _rest(self, longest_s: float) -> None:
         try:
@@ -166,6 +173,13 @@ class ControlPlane:
             report=f"{self._listener.address}/v1/boot-report",
             ca=self._certificates.ca_pem,
         )
+
+    def _tell_strangers(self) -> None:
+        known = {stored.machine.name for stored in self.world.machines.list_stored()}
+        for name in self._kind.list_names():
+            if name not in known:
+                place = self.directory.machines / name
+                sys.stderr.write(f"fairlead: {place} belongs to no machine that is known here\n")
 
     def _refuse_other_kinds(self) -> None:
         found = {stored.kind for stored in self.world.machines.list_stored()} - {self._kind.name}
