@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from fairlead import __version__
 from fairlead.controller.loop import Failure, Loop
 from fairlead.controller.reconcile import Chance
+from fairlead.controller.replay import prove_replay
 from fairlead.embedded.api import make_api
 from fairlead.embedded.certificates import make_or_read
 from fairlead.embedded.drive import Driver
@@ -30,7 +31,7 @@ from fairlead.embedded.server import listen, make_server
 from fairlead.embedded.store import Store
 from fairlead.embedded.unix_socket import bind
 from fairlead.embedded.world import EmbeddedWorld
-from fairlead.errors import InputError, UnavailableError
+from fairlead.errors import InputError, InvariantError, UnavailableError
 from fairlead.inputs.leaf import Json
 from fairlead.inputs.platform_inputs import Stub
 from fairlead.payload.app import make_app
@@ -120,6 +121,7 @@ class ControlPlane:
     async def run(self, when_ready: Callable[[], None] = lambda: None) -> None:
         """Serve and reconcile until stopped. Afterwards the state directory is free again."""
         try:
+            self._refuse_broken_scheme()
             payloads = make_app(StoredPayloads(self.world, self.wake), self.now, self._join())
             servers = {
                 make_server(payloads, self._certificates): self._listener.socket,
@@ -173,6 +175,14 @@ class ControlPlane:
             report=f"{self._listener.address}/v1/boot-report",
             ca=self._certificates.ca_pem,
         )
+
+    def _refuse_broken_scheme(self) -> None:
+        proof = prove_replay(self.world.world())
+        if proof.broken:
+            raise InvariantError(
+                f"this version hashes equal inputs apart ({len(proof.broken)} of {proof.compared} "
+                "pools), so it does not act; go back to the version before"
+            )
 
     def _tell_strangers(self) -> None:
         known = {stored.machine.name for stored in self.world.machines.list_stored()}

@@ -55,11 +55,6 @@ class UserIntent:
 
     leaves: Leaves
 
-    @property
-    def release_version(self) -> str:
-        """The Kubernetes version, or ''."""
-        return str(self.leaves.get("release.version", ""))
-
 
 def default_os_stream(version: str) -> str:
     """Return the published default stream of a Kubernetes version."""

@@ -1,0 +1,29 @@
+"""
+Before code with another hash scheme acts: proof, over every pool, that equal inputs stay equal.
+
+A scheme that hashes two equal leaves apart would replace every machine of every pool. Whoever
+starts a control plane runs this first, and does not act if anything is broken.
+"""
+
+from fairlead.controller.observe import World, observe
+from fairlead.controller.revise import revise, revision_wanted
+from fairlead.revision.rebase import ReplayProof, replay_proof
+from fairlead.revision.revision import Revision
+
+
+def prove_replay(world: World) -> ReplayProof:
+    """Compare what every pool recorded under another scheme with what it wants now."""
+    return replay_proof(
+        pair for pool in world.pools.list_pools() if (pair := _pair_of(pool, world)) is not None
+    )
+
+
+def _pair_of(pool: str, world: World) -> tuple[Revision, Revision] | None:
+    record = world.pools.find_record(pool)
+    recorded = record.target if record else None
+    if recorded is None or recorded.scheme == world.code.scheme.number:
+        return None
+    seen = observe(pool, world)
+    wanted = revise(seen)
+    revision = revision_wanted(wanted, seen, wanted.policy.content, recorded.force)
+    return (recorded, revision) if isinstance(revision, Revision) else None
