@@ -25,6 +25,9 @@ from fairlead.timeline.event import EventKind
 # How many machines start or stop at once: more only makes each of them slower.
 MOST_AT_ONCE = 8
 
+# A disk that is full or a mount that hangs does not mend itself in milliseconds.
+RETRY_AFTER = timedelta(seconds=2)
+
 # Machines that are ready are looked at this often.
 LOOK_EVERY = timedelta(seconds=3)
 
@@ -41,17 +44,21 @@ class Driver:
         self._busy: dict[str, asyncio.Task[None]] = {}
         self._look_at = now()
         self._changing_to: dict[str, str] = {}
+        self._retry_at: dict[str, datetime] = {}
 
     def tick(self) -> int:
         """Let every machine make its next move; return how many did or are about to."""
         machines = self._world.machines
         moves = machines.observe_templates()
         for stored in (*machines.list_moving(), *self._fallen()):
-            if stored.machine.name not in self._busy:
+            if self._is_free(stored.machine.name):
                 move = next_move(stored, self._sight_of(stored), self._now())
                 if move is not None:
                     moves += self._make(stored, move)
         return moves + len(self._busy)
+
+    def _is_free(self, name: str) -> bool:
+        return name not in self._busy and self._retry_at.get(name, self._now()) <= self._now()
 
     def _fallen(self) -> list[StoredMachine]:
         """Return ready machines that no longer run, as often as they are looked at."""
@@ -109,10 +116,13 @@ class Driver:
 
     async def _told(self, stored: StoredMachine, work: Coroutine[None, None, None]) -> None:
         """Do the work; what goes wrong with it is the machine's problem, and is tried again."""
+        name = stored.machine.name
+        self._retry_at.pop(name, None)
         try:
             await work
         except (FairleadError, OSError) as error:
-            found = self._world.machines.find_machine(stored.machine.name)
+            self._retry_at[name] = self._now() + RETRY_AFTER
+            found = self._world.machines.find_machine(name)
             if found and found.gone_at is None and found.machine.problem != str(error):
                 self._world.machines.write_machine(replace(found.machine, problem=str(error)))
 

@@ -1,0 +1,156 @@
+"""What goes wrong with a machine is told once and tried again, and holds up no other."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from fairlead.embedded.drive import MOST_AT_ONCE, Driver
+from fairlead.embedded.kind import Fault, Life, Seed
+from fairlead.embedded.world import EmbeddedWorld
+from fairlead.errors import UnavailableError
+from fairlead.rollout.machines import Machine
+from fairlead.sim.clock import Clock
+from unit.embedded.open_world import PAIR, POOL, open_world, with_template
+
+
+class Garage:
+    """Machines that do nothing but stand there, some of which take no power."""
+
+    name = "garage"
+
+    def __init__(self) -> None:
+        self.powered: list[str] = []
+        self.refused: list[str] = []
+        self.broken: set[str] = set()
+
+    def power_on(self, machine: str, seed: Seed, fault: Fault) -> None:
+        if machine in self.broken:
+            self.refused.append(machine)
+            raise UnavailableError(f"{machine} takes no power")
+        self.powered.append(machine)
+
+    def life_of(self, machine: str) -> Life:
+        return Life.BOOTING if machine in self.powered else Life.OFF
+
+    def last_words(self, machine: str) -> str:
+        return ""
+
+    def destroy(self, machine: str) -> None:
+        self.powered.remove(machine)
+
+    def list_names(self) -> tuple[str, ...]:
+        return tuple(sorted(self.powered))
+
+
+class Yard:
+    """A garage, the world it belongs to, and its driver."""
+
+    def __init__(self, world: EmbeddedWorld, clock: Clock) -> None:
+        self.world = world
+        self.clock = clock
+        self.garage = Garage()
+
+    def make_machines(self, count: int) -> list[str]:
+        names = [f"workers-{number}" for number in range(count)]
+        for name in names:
+            self.world.machines.create_machine(POOL, name, PAIR)
+        return names
+
+    def drive(self, driver: Driver | None = None, *, ticks: int) -> None:
+        async def run() -> None:
+            used = driver or self.driver()
+            for _ in range(ticks):
+                used.tick()
+                await used.rest()
+
+        asyncio.run(run())
+
+    def driver(self) -> Driver:
+        return Driver(self.world, self.garage, lambda: self.clock.now)
+
+    def machine(self, name: str) -> Machine:
+        stored = self.world.machines.find_machine(name)
+        assert stored is not None
+        return stored.machine
+
+
+@pytest.fixture
+def yard(tmp_path: Path) -> Iterator[Yard]:
+    clock = Clock()
+    with open_world(tmp_path, clock) as world:
+        with_template(world)
+        # The stub of the other tests has no certificate, and this one is rendered.
+        stub = world.secrets.list_user_data(POOL)[0]
+        ca = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
+        world.secrets.write_user_data(replace(stub, stub=replace(stub.stub, ca=ca)))
+        yield Yard(world, clock)
+
+
+def test_every_machine_gets_power_once(yard: Yard) -> None:
+    names = yard.make_machines(3)
+
+    yard.drive(ticks=3)
+
+    assert sorted(yard.garage.powered) == names
+    assert {stored.boots for stored in yard.world.machines.list_stored()} == {1}
+
+
+def test_more_than_a_few_take_turns(yard: Yard) -> None:
+    names = yard.make_machines(MOST_AT_ONCE + 3)
+    driver = yard.driver()
+
+    yard.drive(driver, ticks=1)
+    assert len(yard.garage.powered) == MOST_AT_ONCE
+
+    yard.drive(driver, ticks=1)
+    assert sorted(yard.garage.powered) == sorted(names)
+
+
+def test_a_machine_that_takes_no_power_says_so_and_is_tried_again_after_a_while(
+    yard: Yard,
+) -> None:
+    first, second = yard.make_machines(2)
+    yard.garage.broken = {first}
+    driver = yard.driver()
+
+    yard.drive(driver, ticks=5)
+
+    assert yard.garage.powered == [second]
+    assert yard.garage.refused == [first]
+    assert yard.machine(first).problem == "workers-0 takes no power"
+
+    yard.clock.advance(timedelta(seconds=2))
+    yard.garage.broken = set()
+    yard.drive(driver, ticks=1)
+    assert sorted(yard.garage.powered) == [first, second]
+
+
+def test_a_machine_that_leaves_is_destroyed_and_then_gone(yard: Yard) -> None:
+    [name] = yard.make_machines(1)
+    yard.drive(ticks=1)
+    yard.world.machines.remove_machine(name, "scaled down")
+
+    yard.drive(ticks=1)
+
+    assert yard.garage.powered == []
+    stored = yard.world.machines.find_machine(name)
+    assert stored is not None
+    assert stored.gone_at == yard.clock.now
+
+
+def test_a_machine_without_user_data_waits_for_the_pass_that_makes_it(yard: Yard) -> None:
+    [name] = yard.make_machines(1)
+    yard.world.secrets.delete_user_data(POOL, PAIR)
+
+    yard.drive(ticks=1)
+
+    assert yard.garage.powered == []
+    assert yard.machine(name).problem == (
+        "its user data 0123456789abcdef is missing; a pass makes it again"
+    )
