@@ -42,6 +42,9 @@ class Garage:
         return ""
 
     def destroy(self, machine: str) -> None:
+        if machine in self.broken:
+            self.refused.append(machine)
+            raise UnavailableError(f"{machine} cannot be removed")
         self.powered.remove(machine)
 
     def list_names(self) -> tuple[str, ...]:
@@ -142,6 +145,26 @@ def test_a_machine_that_leaves_is_destroyed_and_then_gone(yard: Yard) -> None:
     stored = yard.world.machines.find_machine(name)
     assert stored is not None
     assert stored.gone_at == yard.clock.now
+
+
+def test_a_machine_that_cannot_be_removed_says_so_and_is_tried_again_after_a_while(
+    yard: Yard,
+) -> None:
+    [name] = yard.make_machines(1)
+    driver = yard.driver()
+    yard.drive(driver, ticks=1)
+    yard.world.machines.remove_machine(name, "scaled down")
+    yard.garage.broken = {name}
+
+    yard.drive(driver, ticks=5)
+
+    assert yard.garage.refused == [name]
+    assert yard.machine(name).problem == "workers-0 cannot be removed"
+
+    yard.clock.advance(timedelta(seconds=2))
+    yard.garage.broken = set()
+    yard.drive(driver, ticks=1)
+    assert yard.garage.powered == []
 
 
 def test_a_machine_without_user_data_waits_for_the_pass_that_makes_it(yard: Yard) -> None:
