@@ -187,7 +187,8 @@ def test_a_paused_pool_waits_and_following_it_says_who_must_act(
     before = workers.machines()
     (tmp_path / "paused.yaml").write_text(TEXT.replace("1.34.2", "1.35.0") + "  paused: true\n")
 
-    followed = workers.run("apply", "-f", str(tmp_path / "paused.yaml"), "--yes")
+    paused = str(tmp_path / "paused.yaml")
+    followed = workers.run("apply", "-f", paused, "--yes", "--timeout", "10")
 
     assert followed.code == 4
     assert followed.err.splitlines()[-1] == (
@@ -264,7 +265,7 @@ def test_under_the_kill_switch_scaling_waits_for_a_person(workers: Commands) -> 
     workers.run("rollout", "halt", "--all")
     workers.run("pool", "scale", "workers", "5")
 
-    followed = workers.run("rollout", "watch", "workers")
+    followed = workers.run("rollout", "watch", "workers", "--timeout", "10")
 
     assert followed.code == 4
     assert "(fairlead platform set stopEverything=false)" in followed.err
@@ -476,7 +477,7 @@ def test_a_pool_on_delete_waits_for_its_owner(workers: Commands, tmp_path: Path)
     path = tmp_path / "on-delete.yaml"
     path.write_text(text.replace("1.34.2", "1.35.0"))
 
-    followed = workers.run("apply", "-f", str(path), "--yes")
+    followed = workers.run("apply", "-f", str(path), "--yes", "--timeout", "10")
 
     assert followed.code == 4
     assert "wait to be deleted by the pool's owner (fairlead machine delete NAME)" in followed.err
