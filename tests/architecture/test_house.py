@@ -138,3 +138,10 @@ def test_the_agent_floor_is_declared_for_every_shipped_package() -> None:
 
     for package in ("agent", "contract", "trust"):
         assert f'"src/fairlead/{package}/**" = "py310"' in settings
+
+
+def test_no_two_test_files_have_one_name() -> None:
+    """pytest imports them by their bare names, and would stop at the second."""
+    names = [path.name for path in (REPOSITORY / "tests").rglob("test_*.py")]
+
+    assert sorted({name for name in names if names.count(name) > 1}) == []
