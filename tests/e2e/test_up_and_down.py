@@ -57,7 +57,7 @@ def test_nothing_is_purged_without_a_word_of_consent(away: RunningPlane) -> None
 
     said = fail(away, 2, "down", "--purge")
 
-    assert "nothing was stopped or removed" in said
+    assert "needs an answer, and there is no terminal (use --yes)" in said
     assert away.settled()["total"] == 3
 
 

@@ -9,6 +9,7 @@ from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fairlead.cli.confirm import DECLINED, is_agreed
 from fairlead.cli.request import write_json
 from fairlead.embedded.state_directory import StateDirectory, find_state_directory
 from fairlead.errors import ConflictError, InputError, UnavailableError
@@ -217,8 +218,11 @@ def _tail(directory: StateDirectory) -> str:
 
 def _down(arguments: Namespace) -> int:
     directory = find_state_directory(arguments.state)
-    if arguments.purge:
-        _refuse_purge(directory, arguments)
+    if arguments.purge and not directory.database.exists():
+        raise InputError(f"{directory.path} holds no control plane", hint="nothing was removed")
+    question = f"remove every machine and all state in {directory.path}?"
+    if arguments.purge and not is_agreed(arguments, question):
+        return DECLINED
     is_stopped = _stop(directory)
     if arguments.purge:
         from fairlead.embedded.purge import purge
@@ -231,13 +235,6 @@ def _down(arguments: Namespace) -> int:
     else:
         sys.stderr.write(_farewell(directory, is_stopped=is_stopped, is_purged=arguments.purge))
     return 0
-
-
-def _refuse_purge(directory: StateDirectory, arguments: Namespace) -> None:
-    if not directory.database.exists():
-        raise InputError(f"{directory.path} holds no control plane", hint="nothing was removed")
-    if not arguments.yes and not _agrees(directory):
-        raise InputError("nothing was stopped or removed", hint="--yes removes without asking")
 
 
 def _farewell(directory: StateDirectory, *, is_stopped: bool, is_purged: bool) -> str:
@@ -275,10 +272,3 @@ def _lives(process: int) -> bool:
         return status.read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
         return False
-
-
-def _agrees(directory: StateDirectory) -> bool:
-    if not sys.stdin.isatty():
-        return False
-    sys.stderr.write(f"remove every machine and all state in {directory.path}? [y/N] ")
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
