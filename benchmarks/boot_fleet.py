@@ -22,8 +22,8 @@ from boot.control_plane import CONTROL_PLANE_TOOLS  # noqa: E402 - after the pat
 from boot.fleet import FleetBoot, booted_fleet  # noqa: E402
 from boot.node import missing_tools, sweep_leftovers  # noqa: E402
 from boot.roots import SUITES, agent_layer  # noqa: E402
+from fairlead.boots.boot import AGENT, boot_timeline_of  # noqa: E402
 from fairlead.contract.boot_report import BootReport, parse_report  # noqa: E402
-from fairlead.timeline.boot import AGENT, boot_timeline_of  # noqa: E402
 
 # trixie: 2.0 in a run of this benchmark; bookworm: 2.8 in the fleets of spec/boot.md, section 6.
 # With room for a processor that others use too.

@@ -26,8 +26,8 @@ from fairlead.controller.observe import Snapshot, observe
 from fairlead.controller.reconcile import Chance
 from fairlead.controller.think import think
 from fairlead.embedded.state_directory import StateDirectory
-from fairlead.embedded.store import Store
-from fairlead.embedded.world import EmbeddedWorld
+from fairlead.embedded.store.database import Store
+from fairlead.embedded.store.world import EmbeddedWorld
 from fairlead.inputs.parse import API_VERSION
 from fairlead.inputs.platform_inputs import Stub
 from fairlead.rollout.machines import Phase

@@ -22,7 +22,7 @@ from boot.cloud import make_cloud
 from boot.drives import attach_drive
 from boot.node import Node, make_node, start_node, stop_node
 from boot.roots import agent_layer, base_root
-from fairlead.agent.record import parse_record
+from fairlead.agent.report.record import parse_record
 from fairlead.contract.boot_report import BootReport
 from fairlead.contract.node_paths import document_path
 from fairlead.userdata.delivery import Inline

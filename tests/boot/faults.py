@@ -19,7 +19,7 @@ from typing import Any
 from boot.boot_case import RECORDS, STATE, BootCase, prepare
 from boot.node import CGROUPS, Node, make_node, start_node, stop_node
 from boot.roots import agent_layer, base_root
-from fairlead.agent.record import parse_record
+from fairlead.agent.report.record import parse_record
 from fairlead.contract.boot_report import BootReport
 
 # The other one boots at half the speed.

@@ -8,8 +8,8 @@ import pytest
 from boot.control_plane import CONTROL_PLANE_TOOLS
 from boot.fleet import INOTIFY_LIMIT, booted_fleet
 from boot.node import PREFIX, SCRATCH, missing_tools
+from fairlead.boots.boot import PID_1, boot_timeline_of
 from fairlead.contract.boot_report import parse_report
-from fairlead.timeline.boot import PID_1, boot_timeline_of
 
 pytestmark = [pytest.mark.root, pytest.mark.slow]
 

@@ -22,12 +22,12 @@ from conformance.machine_seeds import (
     wait_for,
     wait_until,
 )
-from fairlead.agent.record import parse_record
-from fairlead.embedded.control_group import groups_of
-from fairlead.embedded.kind import Fault, Life, Seed
-from fairlead.embedded.machine_image import unmount
-from fairlead.embedded.machine_process import children_of, find_process, list_processes
-from fairlead.embedded.nspawn_machine import NspawnMachines, container_name, stop
+from fairlead.agent.report.record import parse_record
+from fairlead.embedded.machines.control_group import groups_of
+from fairlead.embedded.machines.image import unmount
+from fairlead.embedded.machines.kind import Fault, Life, Seed
+from fairlead.embedded.machines.nspawn import NspawnMachines, container_name, stop
+from fairlead.embedded.machines.process import children_of, find_process, list_processes
 from process.tls_server import answer, make_pair, serving
 
 pytestmark = [pytest.mark.root, pytest.mark.slow]
@@ -119,8 +119,8 @@ def test_a_machine_outlives_its_control_plane_and_leaves_nothing_when_destroyed(
     seed = make_seed()
     start = (
         "import os, signal, sys; from pathlib import Path\n"
-        "from fairlead.embedded.kind import Fault, Seed\n"
-        "from fairlead.embedded.nspawn_machine import NspawnMachines\n"
+        "from fairlead.embedded.machines.kind import Fault, Seed\n"
+        "from fairlead.embedded.machines.nspawn import NspawnMachines\n"
         "kind = NspawnMachines(Path(sys.argv[1]), tuple(map(Path, sys.argv[2:])))\n"
         "data = sys.stdin.buffer.read()\n"
         f"seed = Seed(hostname={M!r}, instance='one', user_data=data)\n"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from builders import BUILT_IN_CONFIG
 from fairlead.contract.boot_document import BootDocument
-from fairlead.embedded.kind import Life, MachineKind, Seed
+from fairlead.embedded.machines.kind import Life, MachineKind, Seed
 from fairlead.userdata.delivery import Delivery, Fetch, Inline
 from fairlead.userdata.render import Target, render_user_data
 

@@ -17,8 +17,8 @@ from typing import Any, TypeVar
 
 from fairlead.controller.observe import PoolDocuments, PoolStatus
 from fairlead.embedded.state_directory import StateDirectory
-from fairlead.embedded.store import Store, render_value
-from fairlead.embedded.world import EmbeddedWorld
+from fairlead.embedded.store.database import Store, render_value
+from fairlead.embedded.store.world import EmbeddedWorld
 from fairlead.errors import InvariantError
 from fairlead.inputs.platform_inputs import Stub
 from fairlead.rollout.machines import Machine, NodeSettings, Template

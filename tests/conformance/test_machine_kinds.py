@@ -20,11 +20,11 @@ from conformance.machine_seeds import (
     wait_for,
     wait_until,
 )
-from fairlead.agent.record import parse_record
-from fairlead.embedded.directory_machine import DirectoryMachines
-from fairlead.embedded.kind import Fault, Life, MachineKind, Seed
-from fairlead.embedded.machine_process import find_process, list_processes
-from fairlead.embedded.nspawn_machine import NspawnMachines
+from fairlead.agent.report.record import parse_record
+from fairlead.embedded.machines.directory import DirectoryMachines
+from fairlead.embedded.machines.kind import Fault, Life, MachineKind, Seed
+from fairlead.embedded.machines.nspawn import NspawnMachines
+from fairlead.embedded.machines.process import find_process, list_processes
 from process.tls_server import make_pair
 
 M = "workers-1"

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from fairlead.embedded.client import Client
+from fairlead.embedded.serve.client import Client
 from fairlead.embedded.state_directory import StateDirectory
 from fairlead.errors import UnavailableError
 

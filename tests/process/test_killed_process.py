@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from builders import BUILT_IN_CONFIG
-from fairlead.agent.record import parse_record
+from fairlead.agent.report.record import parse_record
 
 DRIVER = Path(__file__).parent / "killed_agent.py"
 

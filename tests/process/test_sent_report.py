@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from fairlead.agent.https_fetch import Request, fetch
-from fairlead.agent.record import parse_record
+from fairlead.agent.report.record import parse_record
 from fairlead.cli.main import run_command
 from fairlead.contract.boot_document import BootDocument, render_boot_document
 from fairlead.contract.boot_report import parse_report

@@ -25,7 +25,7 @@ from builders import (
     make_sim_host,
 )
 from fairlead.agent.boot import BOOT_STAGES, run_boot
-from fairlead.agent.record import parse_record
+from fairlead.agent.report.record import parse_record
 from fairlead.agent.wait import judge_status, wait_for_sentinel
 from fairlead.errors import InputError
 from properties.hostile import case_lines, hurt, originals

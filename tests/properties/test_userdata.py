@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fairlead.agent.early.embedded import files_in_user_data
+from fairlead.agent.early.carried_files import files_in_user_data
 from fairlead.contract.node_paths import LAYOUTS
 from fairlead.errors import InputError
 from fairlead.userdata.boothook import render_boothook_document

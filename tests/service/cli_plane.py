@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from fairlead.cli.main import run_command
-from fairlead.embedded.api import make_api
-from fairlead.embedded.unix_socket import bind
+from fairlead.embedded.serve.api import make_api
+from fairlead.embedded.serve.unix_socket import bind
 from service.served_app import ServedApp, served_app
 from service.stored_plane import StoredPlane
 

@@ -10,8 +10,8 @@ from typing import Any
 from fairlead.controller.loop import Failure
 from fairlead.controller.reconcile import Chance, reconcile
 from fairlead.embedded.state_directory import StateDirectory
-from fairlead.embedded.store import Store
-from fairlead.embedded.world import EmbeddedWorld
+from fairlead.embedded.store.database import Store
+from fairlead.embedded.store.world import EmbeddedWorld
 from fairlead.inputs.platform_inputs import Stub
 from fairlead.rollout.machines import Machine, Phase
 

@@ -17,10 +17,10 @@ from typing import Any
 import pytest
 
 from fairlead.controller.loop import Failure
-from fairlead.embedded.api import make_api
-from fairlead.embedded.client import Client
+from fairlead.embedded.serve.api import make_api
+from fairlead.embedded.serve.client import Client
+from fairlead.embedded.serve.unix_socket import bind, connect
 from fairlead.embedded.state_directory import StateDirectory
-from fairlead.embedded.unix_socket import bind, connect
 from fairlead.errors import ConflictError, InputError, InvariantError, UnavailableError
 from pool_documents import platform_document, pool_document
 from service.served_app import ServedApp, served_app
@@ -582,7 +582,7 @@ def test_a_client_does_not_load_what_a_command_must_not_wait_for() -> None:
         [
             sys.executable,
             "-c",
-            "import sys, fairlead.embedded.client; print(' '.join(sys.modules))",
+            "import sys, fairlead.embedded.serve.client; print(' '.join(sys.modules))",
         ],
         capture_output=True,
         text=True,

@@ -9,7 +9,7 @@ import pytest
 
 from service.cli_plane import Commands, command_plane
 from shared_cases import REPOSITORY
-from unit.timeline.reports import make_fields
+from unit.boots.reports import make_fields
 
 POOL = str(REPOSITORY / "examples/pool.yaml")
 PLATFORM = str(REPOSITORY / "examples/platform.yaml")
@@ -118,8 +118,8 @@ def test_a_plan_that_no_longer_holds_is_a_conflict_and_nothing_is_written(
 ) -> None:
     plans = workers.json("plan", "-f", other)["plans"]
     workers.run("pool", "scale", "workers", "5")
-    from fairlead.cli.documents import read_documents
-    from fairlead.embedded.client import Client
+    from fairlead.cli.files.documents import read_documents
+    from fairlead.embedded.serve.client import Client
     from fairlead.errors import ConflictError
 
     body = {"documents": read_documents(Path(other)), "plans": plans, "dry_run": False}

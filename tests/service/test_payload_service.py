@@ -17,7 +17,7 @@ import pytest
 
 from fairlead.agent.https_fetch import Request, fetch
 from fairlead.contract.node_parse import parse_node_config
-from fairlead.embedded.certificates import make_or_read
+from fairlead.embedded.serve.certificates import make_or_read
 from fairlead.errors import UnavailableError
 from fairlead.payload.app import make_app
 from fairlead.rollout.machines import NodeSettings

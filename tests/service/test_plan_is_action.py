@@ -11,8 +11,8 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fairlead.embedded.proposal import Proposal, merged, propose
-from fairlead.embedded.shown_plan import parse_shown_plan
+from fairlead.embedded.serve.proposal import Proposal, merged, propose
+from fairlead.embedded.serve.shown_plan import parse_shown_plan
 from fairlead.rollout.machines import Machine
 from pool_documents import platform_document, pool_document
 from service.stored_plane import StoredPlane

@@ -9,6 +9,7 @@ from __future__ import annotations
 from fairlead.agent.early.find_document import report_document
 from fairlead.agent.host import is_regular_file
 from fairlead.agent.on_failure import BOOT_ANYWAY, STOP_BOOT
+from fairlead.agent.report.status import NOT_STARTED, Outcome, publish, remove_own_leftovers
 from fairlead.agent.run import ERROR, INFORMATIONAL
 from fairlead.agent.stages.check_hotfix import check_hotfix
 from fairlead.agent.stages.choose_agent import choose_agent
@@ -17,7 +18,6 @@ from fairlead.agent.stages.fetch_config import fetch_config
 from fairlead.agent.stages.provision import provision
 from fairlead.agent.stages.read_features import read_features
 from fairlead.agent.stages.stage import Stage
-from fairlead.agent.status import NOT_STARTED, Outcome, publish, remove_own_leftovers
 from fairlead.contract.boot_report import SKIPPED, STOPPED
 from fairlead.errors import FairleadError
 
@@ -104,7 +104,7 @@ def report_back(run: Run) -> None:
 def _send_if_asked(run: Run) -> str:
     if not is_regular_file(run.host, run.layout.boot_document):
         return ""
-    from fairlead.agent.send_report import send_report
+    from fairlead.agent.report.send_report import send_report
 
     return send_report(run)
 

@@ -7,8 +7,8 @@ prove itself to the document's certificate authority is not asked twice, and get
 
 from __future__ import annotations
 
-from fairlead.agent.clock_text import NS_PER_S
 from fairlead.agent.https_fetch import Request
+from fairlead.agent.report.clock_text import NS_PER_S
 from fairlead.contract.node_secrets import spellings_of
 from fairlead.errors import InputError, TrustError, UnavailableError
 

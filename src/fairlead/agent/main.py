@@ -62,7 +62,7 @@ def run_command(words: list[str]) -> int:
 
 def _leave_last_word(run: Run, cause: str) -> None:
     """Leave a verdict where the boot itself broke, so that whoever waits for one does not."""
-    from fairlead.agent.status import NOT_STARTED, Outcome, publish
+    from fairlead.agent.report.status import NOT_STARTED, Outcome, publish
 
     try:
         publish(run, Outcome(NOT_STARTED, cause))
@@ -122,8 +122,8 @@ def _find_document(run: Run, arguments: Arguments) -> int:
 
 def _conclude(run: Run, arguments: Arguments) -> int:
     from fairlead.agent.boot import report_back
-    from fairlead.agent.conclude import conclude
     from fairlead.agent.once import leave_turn, take_turn
+    from fairlead.agent.report.conclude import conclude
 
     _refuse_rest(arguments)
     turn = take_turn(run)
@@ -153,7 +153,7 @@ def _provision(run: Run, arguments: Arguments) -> int:
 
 
 def _provision_wait(run: Run, arguments: Arguments) -> int:
-    from fairlead.agent.status import find_status
+    from fairlead.agent.report.status import find_status
     from fairlead.agent.wait import judge_status, wait_for_sentinel
 
     _refuse_rest(arguments)
@@ -206,7 +206,7 @@ def _download_hotfix(run: Run, arguments: Arguments) -> int:
 
 
 def _report(run: Run, arguments: Arguments) -> int:
-    from fairlead.agent.waterfall import describe_runs
+    from fairlead.agent.report.waterfall import describe_runs
 
     _refuse_rest(arguments)
     options = arguments.switches

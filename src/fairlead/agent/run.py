@@ -7,10 +7,10 @@ of the pool. Trouble with any of them never fails a boot: a full disk must not s
 
 from __future__ import annotations
 
-from fairlead.agent.clock_text import NS_PER_MS, event_time, log_time
 from fairlead.agent.files import directory_of
-from fairlead.agent.record import Recorder
-from fairlead.agent.redact import Redactor
+from fairlead.agent.report.clock_text import NS_PER_MS, event_time, log_time
+from fairlead.agent.report.record import Recorder
+from fairlead.agent.report.redact import Redactor
 from fairlead.contract.json_text import encode_json
 
 TYPE_CHECKING = False

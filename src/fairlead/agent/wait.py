@@ -13,8 +13,8 @@ import os
 import time
 
 from fairlead.agent.files import directory_of, find_file
-from fairlead.agent.record import parse_record
-from fairlead.agent.status import has_verdict, read_status
+from fairlead.agent.report.record import parse_record
+from fairlead.agent.report.status import has_verdict, read_status
 from fairlead.contract.boot_report import UNFINISHED
 from fairlead.errors import InputError, UnavailableError
 

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from fairlead.cli.main import INTERRUPTED, print_error
 from fairlead.cli.request import ask, path_of
 from fairlead.cli.rollout_verdict import Verdict, verdict_of
-from fairlead.cli.screen_blocks import is_terminal
+from fairlead.cli.screens.blocks import is_terminal
 from fairlead.errors import UnavailableError
 
 LOOK_S = 0.2
@@ -58,7 +58,7 @@ class Lines:
 
     def show(self, pools: list[dict[str, Any]]) -> None:
         """Write what changed."""
-        from fairlead.cli.screen_rollout import progress_line
+        from fairlead.cli.screens.rollout import progress_line
 
         for pool in pools:
             text = progress_line(pool)
@@ -93,7 +93,7 @@ def make_view() -> View:
     """Return the view that fits what stderr is."""
     if not is_terminal(sys.stderr):
         return Lines()
-    from fairlead.cli.screen_live import LiveView
+    from fairlead.cli.screens.live import LiveView
 
     return LiveView()
 

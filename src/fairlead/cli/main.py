@@ -14,23 +14,23 @@ import sys
 from fairlead import __version__
 from fairlead.errors import FairleadError, InputError, InvariantError
 
-# group or command: (where it is added, what it is for). MODULE has add_commands(parser);
+# group or command: (module of cli/commands, what it is for). MODULE has add_commands(parser);
 # MODULE:FUNCTION names another function, where one module adds several rows.
 GROUPS = {
-    "up": ("fairlead.cli.up:add_up", "start a control plane and a pool of three on this computer"),
-    "down": ("fairlead.cli.up:add_down", "stop the control plane; its machines stay or go"),
-    "pool": ("fairlead.cli.pool", "pools of machines: list, show, scale, pause, resume, force"),
-    "platform": ("fairlead.cli.platform", "what the platform adds to every pool"),
-    "machine": ("fairlead.cli.machine", "machines: list, show, delete, break on purpose"),
-    "plan": ("fairlead.cli.plan", "what a file would replace, why, in what order, how long"),
-    "apply": ("fairlead.cli.apply", "show the plan of a file, carry out exactly that, follow it"),
-    "explain": ("fairlead.cli.explain", "why machines are, or are not, being replaced"),
-    "rollout": ("fairlead.cli.rollout", "how far rollouts are, what they wait for, stop them"),
-    "diff": ("fairlead.cli.diff", "leaf by leaf: a file against what is live, machines against it"),
-    "timeline": ("fairlead.cli.timeline", "the story of a pool, and where the time of a boot went"),
-    "userdata": ("fairlead.cli.userdata", "what a machine boots from: render it, inspect it"),
-    "schema": ("fairlead.cli.schema", "print the JSON Schema of a document"),
-    "completion": ("fairlead.cli.completion", "print a completion script for a shell"),
+    "up": ("up:add_up", "start a control plane and a pool of three on this computer"),
+    "down": ("up:add_down", "stop the control plane; its machines stay or go"),
+    "pool": ("pool", "pools of machines: list, show, scale, pause, resume, force"),
+    "platform": ("platform", "what the platform adds to every pool"),
+    "machine": ("machine", "machines: list, show, delete, break on purpose"),
+    "plan": ("plan", "what a file would replace, why, in what order, how long"),
+    "apply": ("apply", "show the plan of a file, carry out exactly that, follow it"),
+    "explain": ("explain", "why machines are, or are not, being replaced"),
+    "rollout": ("rollout", "how far rollouts are, what they wait for, stop them"),
+    "diff": ("diff", "leaf by leaf: a file against what is live, machines against it"),
+    "timeline": ("timeline", "the story of a pool, and where the time of a boot went"),
+    "userdata": ("userdata", "what a machine boots from: render it, inspect it"),
+    "schema": ("schema", "print the JSON Schema of a document"),
+    "completion": ("completion", "print a completion script for a shell"),
 }
 
 # Groups in which a first word that is none of these is a name, and which command takes it.
@@ -91,7 +91,8 @@ def make_parser(words: list[str]) -> argparse.ArgumentParser:
 def add_group(group: argparse.ArgumentParser, place: str) -> None:
     """Import the module of a row of GROUPS, and let it add its commands."""
     module, _, function = place.partition(":")
-    getattr(importlib.import_module(module), function or "add_commands")(group)
+    commands = importlib.import_module(f"fairlead.cli.commands.{module}")
+    getattr(commands, function or "add_commands")(group)
 
 
 def print_error(text: str) -> None:

@@ -21,7 +21,7 @@ CLOSE_NAMES = 3
 def ask(arguments: Namespace, method: str, path: str, body: Fields | None = None) -> Fields:
     """Return the answer of the control plane. Raises what it raised, or UnavailableError."""
     # Here, because http.client costs more than all the rest of a --help.
-    from fairlead.embedded.client import Client
+    from fairlead.embedded.serve.client import Client
     from fairlead.embedded.state_directory import find_state_directory
 
     answer: Fields = Client(find_state_directory(arguments.state)).request(method, path, body)

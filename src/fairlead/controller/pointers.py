@@ -8,9 +8,9 @@ pass, never stored.
 from dataclasses import replace
 from datetime import datetime
 
+from fairlead.controller.evidence import seed
 from fairlead.controller.moment import Moment
 from fairlead.controller.revise import revision_wanted
-from fairlead.controller.seed import seed
 from fairlead.decision.decide import Circumstances
 from fairlead.decision.held import HeldChange, held_changes, overdue_at
 from fairlead.inputs.leaf import Unusable

@@ -12,17 +12,17 @@ import pytest
 
 from builders import RECORD_PATH, STATUS_PATH, aks_files, make_boot, make_disk, make_run
 from fairlead.agent.boot import BOOT_STAGES, run_boot
-from fairlead.agent.datapoints import (
+from fairlead.agent.process import Finished
+from fairlead.agent.report.datapoints import (
     UNITS,
     boot_fact_of,
     datapoints_of,
     read_boot_stamps,
     summary_of,
 )
-from fairlead.agent.process import Finished
-from fairlead.agent.record import parse_record
-from fairlead.agent.status import Outcome, publish
-from fairlead.agent.waterfall import describe_runs
+from fairlead.agent.report.record import parse_record
+from fairlead.agent.report.status import Outcome, publish
+from fairlead.agent.report.waterfall import describe_runs
 from fairlead.contract.boot_report import LARGEST_REPORT_BYTES
 from fairlead.contract.json_text import encode_json
 from fairlead.sim.host import BOOTED_NS, SimHost

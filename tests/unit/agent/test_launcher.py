@@ -22,7 +22,7 @@ from builders import (
 from fairlead import __version__
 from fairlead.agent.boot import BOOT_STAGES, run_boot
 from fairlead.agent.process import Finished
-from fairlead.agent.record import parse_record
+from fairlead.agent.report.record import parse_record
 from fairlead.agent.stages.stage import find_inputs
 from fairlead.contract.boot_report import BootReport
 from fairlead.sim.host import SimHost

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from builders import EVENTS_PATH, make_disk, make_run
-from fairlead.agent.record import parse_record
-from fairlead.agent.redact import RedactedLines, Redactor
+from fairlead.agent.report.record import parse_record
+from fairlead.agent.report.redact import RedactedLines, Redactor
 from fairlead.contract.boot_report import (
     LARGEST_REPORT_BYTES,
     BootReport,

@@ -18,10 +18,10 @@ from builders import (
     make_sim_host,
 )
 from fairlead.agent.boot import BOOT_STAGES, report_back, run_boot
-from fairlead.agent.conclude import conclude
 from fairlead.agent.control_plane import find_machine_name
 from fairlead.agent.https_fetch import Request
-from fairlead.agent.record import parse_record
+from fairlead.agent.report.conclude import conclude
+from fairlead.agent.report.record import parse_record
 from fairlead.contract.boot_document import BootDocument, render_boot_document
 from fairlead.contract.boot_report import parse_report
 from fairlead.errors import InputError

@@ -16,10 +16,10 @@ from builders import (
     make_sim_host,
 )
 from fairlead.agent.boot import BOOT_STAGES, run_boot
-from fairlead.agent.conclude import conclude
 from fairlead.agent.layout import Layout
-from fairlead.agent.record import parse_record
-from fairlead.agent.status import has_verdict, read_status
+from fairlead.agent.report.conclude import conclude
+from fairlead.agent.report.record import parse_record
+from fairlead.agent.report.status import has_verdict, read_status
 from fairlead.agent.wait import judge_status, wait_for_sentinel
 from fairlead.errors import InputError, UnavailableError
 from fairlead.sim.disk import Disk

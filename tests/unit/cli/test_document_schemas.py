@@ -11,7 +11,7 @@ from typing import Any
 import jsonschema  # type: ignore[import-untyped]
 import pytest
 
-from fairlead.cli.documents import parse_documents, read_documents
+from fairlead.cli.files.documents import parse_documents, read_documents
 from fairlead.cli.main import run_command
 from fairlead.errors import InputError
 from fairlead.inputs.schema import node_pool_schema, platform_config_schema

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.cli.documents import parse_documents, placed, read_documents
+from fairlead.cli.files.documents import parse_documents, placed, read_documents
 from fairlead.errors import InputError
 from shared_cases import REPOSITORY
 

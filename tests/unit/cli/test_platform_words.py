@@ -2,7 +2,7 @@
 
 import pytest
 
-from fairlead.cli.platform_patch import platform_patch
+from fairlead.cli.files.platform_patch import platform_patch
 from fairlead.errors import InputError
 
 

@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from fairlead.cli.screen_blocks import Grid, Toned, draw_plain, line
-from fairlead.cli.screen_machine import explain_machine_blocks, story_of
-from fairlead.cli.screen_overview import draw_overview, next_commands, overview_blocks
-from fairlead.cli.screen_plan import headline_of, plan_blocks
-from fairlead.cli.screen_platform import effect_blocks
-from fairlead.cli.screen_pool import explain_blocks, pool_grid, summary_of
-from fairlead.cli.screen_rollout import bar_of, progress_line, rollout_blocks
-from fairlead.cli.spoken_time import boot_text, duration_text
+from fairlead.cli.screens.blocks import Grid, Toned, draw_plain, line
+from fairlead.cli.screens.machine import explain_machine_blocks, story_of
+from fairlead.cli.screens.overview import draw_overview, next_commands, overview_blocks
+from fairlead.cli.screens.plan import headline_of, plan_blocks
+from fairlead.cli.screens.platform import effect_blocks
+from fairlead.cli.screens.pool import explain_blocks, pool_grid, summary_of
+from fairlead.cli.screens.rollout import bar_of, progress_line, rollout_blocks
+from fairlead.cli.screens.spoken_time import boot_text, duration_text
 from unit.cli.answers import (
     NOW,
     make_held,

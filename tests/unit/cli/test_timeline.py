@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fairlead.cli.main import run_command
-from unit.timeline.reports import EXAMPLES, example, make_fields, make_trixie
+from unit.boots.reports import EXAMPLES, example, make_fields, make_trixie
 
 
 def write_boot(path: Path, fields: object) -> Path:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fairlead.cli.yaml_values import YamlProblem, parse_yaml, parse_yaml_value, plain_value
+from fairlead.cli.files.yaml_values import YamlProblem, parse_yaml, parse_yaml_value, plain_value
 
 
 def problems_in(text: str) -> list[tuple[str, tuple[int, int], str]]:

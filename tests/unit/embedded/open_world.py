@@ -8,8 +8,8 @@ from pathlib import Path
 
 from fairlead.controller.observe import PoolState, PoolStatus
 from fairlead.embedded.state_directory import StateDirectory
-from fairlead.embedded.store import Store
-from fairlead.embedded.world import EmbeddedWorld
+from fairlead.embedded.store.database import Store
+from fairlead.embedded.store.world import EmbeddedWorld
 from fairlead.inputs.platform_inputs import Stub
 from fairlead.rollout.machines import Template
 from fairlead.rollout.record import ChangeClass, RolloutPlan

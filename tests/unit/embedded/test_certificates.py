@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from cryptography import x509
 
-from fairlead.embedded.certificates import make_or_read
+from fairlead.embedded.serve.certificates import make_or_read
 from fairlead.errors import InputError
 
 NOW = datetime(2026, 7, 1, 12, tzinfo=UTC)

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.embedded.kind import Fault
-from fairlead.embedded.world import EmbeddedWorld
+from fairlead.embedded.machines.kind import Fault
+from fairlead.embedded.store.world import EmbeddedWorld
 from fairlead.rollout.record import PoolRecord
 from pool_documents import platform_document, pool_document
 from unit.embedded.open_world import (

@@ -22,10 +22,10 @@ from conformance.machine_seeds import (
     wait_for,
     wait_until,
 )
-from fairlead.agent.record import parse_record
-from fairlead.embedded.directory_machine import DirectoryMachines, agent_command
-from fairlead.embedded.kind import Fault, Life, Seed
-from fairlead.embedded.machine_process import (
+from fairlead.agent.report.record import parse_record
+from fairlead.embedded.machines.directory import DirectoryMachines, agent_command
+from fairlead.embedded.machines.kind import Fault, Life, Seed
+from fairlead.embedded.machines.process import (
     LARGEST_CONSOLE,
     PID_FILE,
     find_process,

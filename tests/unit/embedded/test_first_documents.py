@@ -4,7 +4,7 @@ from importlib.resources import files
 
 import pytest
 
-from fairlead.cli.up_here import first_documents
+from fairlead.cli.commands.up_here import first_documents
 from shared_cases import REPOSITORY
 
 

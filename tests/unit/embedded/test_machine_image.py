@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.embedded.machine_image import data_sources_of, lay_out, refuse_unusable_image
+from fairlead.embedded.machines.image import data_sources_of, lay_out, refuse_unusable_image
 from fairlead.errors import InputError
 
 LIMITED = "datasource_list: [NoCloud, None]\n"

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.embedded.payload_source import StoredPayloads
-from fairlead.embedded.world import EmbeddedWorld
+from fairlead.embedded.store.payloads import StoredPayloads
+from fairlead.embedded.store.world import EmbeddedWorld
 from fairlead.rollout.machines import Machine, NodeSettings, Phase
 from fairlead.rollout.secrets import hashed
 from fairlead.sim.clock import START

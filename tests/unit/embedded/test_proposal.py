@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from fairlead.controller.reconcile import preview
-from fairlead.embedded.proposal import Outcome, Proposal, merged, propose, propose_deletion
-from fairlead.embedded.shown_plan import excess_of, parse_shown_plan
+from fairlead.embedded.serve.proposal import Outcome, Proposal, merged, propose, propose_deletion
+from fairlead.embedded.serve.shown_plan import excess_of, parse_shown_plan
 from fairlead.errors import ConflictError, InputError
 from fairlead.rollout.machines import Phase
 from fairlead.rollout.wait import WaitFor

@@ -13,15 +13,15 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.embedded.migrations import (
+from fairlead.embedded.state_directory import StateDirectory
+from fairlead.embedded.store.database import Store
+from fairlead.embedded.store.migrations import (
     Migration,
     apply_migrations,
     read_migrations,
     version_of,
 )
-from fairlead.embedded.state_directory import StateDirectory
-from fairlead.embedded.store import Store
-from fairlead.embedded.world import EmbeddedWorld
+from fairlead.embedded.store.world import EmbeddedWorld
 from fairlead.errors import ConflictError, InputError, UnavailableError
 from pool_documents import pool_document
 from unit.embedded.open_world import open_store, open_world
@@ -30,7 +30,7 @@ OPEN = """\
 import os, signal, sys, time
 from pathlib import Path
 from fairlead.embedded.state_directory import StateDirectory
-from fairlead.embedded.store import Store
+from fairlead.embedded.store.database import Store
 store = Store(StateDirectory(Path(sys.argv[1])))
 """
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.embedded.kind import Fault
-from fairlead.embedded.machines import StoredMachine
-from fairlead.embedded.world import EmbeddedWorld
+from fairlead.embedded.machines.kind import Fault
+from fairlead.embedded.store.machines import StoredMachine
+from fairlead.embedded.store.world import EmbeddedWorld
 from fairlead.errors import ConflictError, InputError, InvariantError
 from fairlead.rollout.machines import Machine, NodeSettings, Phase
 from fairlead.sim.clock import START, Clock

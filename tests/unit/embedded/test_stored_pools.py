@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from fairlead.controller.observe import Resolved
-from fairlead.embedded.kind import Fault
-from fairlead.embedded.machines import LIVING
-from fairlead.embedded.world import EmbeddedWorld
+from fairlead.embedded.machines.kind import Fault
+from fairlead.embedded.store.machines import LIVING
+from fairlead.embedded.store.world import EmbeddedWorld
 from fairlead.errors import ConflictError, InputError, InvariantError
 from fairlead.inputs.parse import parse_platform_config
 from fairlead.inputs.platform_inputs import Stub

@@ -8,15 +8,15 @@ reboot empties.
 
 from __future__ import annotations
 
-from fairlead.agent.clock_text import milliseconds
 from fairlead.agent.early.places import find_cloud_init_copy, user_data_by_place
 from fairlead.agent.files import find_file, write_atomically
 from fairlead.agent.once import DOCUMENT, digest_of, read_state, wait_until_whole, write_state
+from fairlead.agent.report.clock_text import milliseconds
 from fairlead.agent.stages.stage import done, find_inputs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from fairlead.agent.early.embedded import EmbeddedFile
+    from fairlead.agent.early.carried_files import EmbeddedFile
     from fairlead.agent.run import Run
     from fairlead.agent.stages.stage import Boot, Inputs, StageEnd
 
@@ -94,7 +94,7 @@ def find_document(run: Run, *, has_inputs: bool) -> FoundDocument | None:
 
 def _take(run: Run, user_data: bytes) -> list[str] | None:
     """Put the files of a document of ours in place; return which were not yet, None if not ours."""
-    from fairlead.agent.early.embedded import files_in_user_data
+    from fairlead.agent.early.carried_files import files_in_user_data
 
     files = _files_by_role(run, files_in_user_data(user_data))
     if not (BOOT_DOCUMENT in files or NODE_CONFIG in files):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from fairlead.agent.clock_text import milliseconds
-from fairlead.agent.status import Outcome
+from fairlead.agent.report.clock_text import milliseconds
+from fairlead.agent.report.status import Outcome
 from fairlead.agent.steps.run import run_steps
 from fairlead.agent.steps.table import NODE_STEPS
 

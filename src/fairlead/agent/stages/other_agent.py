@@ -7,7 +7,7 @@ self-test and plan this very node before it may provision it, all under one dead
 
 from __future__ import annotations
 
-from fairlead.agent.clock_text import NS_PER_S
+from fairlead.agent.report.clock_text import NS_PER_S
 from fairlead.agent.stages.stage import done, skipped
 from fairlead.errors import UnavailableError
 

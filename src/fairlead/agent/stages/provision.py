@@ -9,14 +9,14 @@ from __future__ import annotations
 from fairlead.agent.aks.command import BOOTSTRAP_COMMAND
 from fairlead.agent.files import find_file
 from fairlead.agent.host import is_regular_file
-from fairlead.agent.redact import RedactedLines
+from fairlead.agent.report.redact import RedactedLines
+from fairlead.agent.report.status import Outcome, find_status
 from fairlead.agent.stages.other_agent import (
     PROVISION_DEADLINE_S,
     provision_flags,
     run_other_agent,
 )
 from fairlead.agent.stages.stage import done
-from fairlead.agent.status import Outcome, find_status
 from fairlead.contract.nbc_command import environment_of_nbc_command
 from fairlead.contract.node_secrets import spellings_of
 from fairlead.errors import InputError, UnavailableError

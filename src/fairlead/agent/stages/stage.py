@@ -17,8 +17,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from fairlead.agent.report.status import Outcome
     from fairlead.agent.run import Run
-    from fairlead.agent.status import Outcome
     from fairlead.contract.node_parse import ParsedNodeConfig
 
 

@@ -9,7 +9,10 @@ authors of one file would take turns.
 from __future__ import annotations
 
 from fairlead.agent.layout import PATHS
-from fairlead.agent.steps import containerd_config, kubeconfig, kubelet_config, swap
+from fairlead.agent.steps import containerd_config
+from fairlead.agent.steps.kernel import swap
+from fairlead.agent.steps.kubelet import config as kubelet_config
+from fairlead.agent.steps.kubelet import kubeconfig
 from fairlead.agent.steps.registry_mirrors import mirror_files
 from fairlead.agent.steps.step import FILES_ONLY, StepOutcome
 from fairlead.agent.steps.systemd import has_systemd

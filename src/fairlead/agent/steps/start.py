@@ -8,17 +8,14 @@ more restart, never a service that runs on old files.
 
 from __future__ import annotations
 
-from fairlead.agent.clock_text import NS_PER_S
 from fairlead.agent.files import find_file, write_atomically
-from fairlead.agent.steps import (
-    containerd_config,
-    kubeconfig,
-    kubelet_config,
-    kubelet_flags,
-    proxy,
-    ulimits,
-)
-from fairlead.agent.steps.certificates import certificate_files
+from fairlead.agent.report.clock_text import NS_PER_S
+from fairlead.agent.steps import containerd_config, proxy
+from fairlead.agent.steps.kernel import ulimits
+from fairlead.agent.steps.kubelet import config as kubelet_config
+from fairlead.agent.steps.kubelet import flags as kubelet_flags
+from fairlead.agent.steps.kubelet import kubeconfig
+from fairlead.agent.steps.kubelet.certificates import certificate_files
 from fairlead.agent.steps.one_line import is_made_of
 from fairlead.agent.steps.pool_files import pool_files
 from fairlead.agent.steps.step import FILES_ONLY, StepOutcome

@@ -9,22 +9,22 @@ image; a node with a default kernel setting is better than none.
 from __future__ import annotations
 
 from fairlead.agent.on_failure import BOOT_ANYWAY, STOP_BOOT
-from fairlead.agent.steps.certificates import apply_certificates
 from fairlead.agent.steps.containerd_config import apply_containerd_config
-from fairlead.agent.steps.huge_pages import apply_huge_pages
-from fairlead.agent.steps.kubeconfig import apply_kubeconfig
-from fairlead.agent.steps.kubelet_config import apply_kubelet_config
-from fairlead.agent.steps.kubelet_flags import apply_kubelet_flags
-from fairlead.agent.steps.node_object import apply_node_object
+from fairlead.agent.steps.kernel.huge_pages import apply_huge_pages
+from fairlead.agent.steps.kernel.swap import apply_swap
+from fairlead.agent.steps.kernel.sysctl import apply_sysctl
+from fairlead.agent.steps.kernel.ulimits import apply_ulimits
+from fairlead.agent.steps.kubelet.certificates import apply_certificates
+from fairlead.agent.steps.kubelet.config import apply_kubelet_config
+from fairlead.agent.steps.kubelet.flags import apply_kubelet_flags
+from fairlead.agent.steps.kubelet.kubeconfig import apply_kubeconfig
+from fairlead.agent.steps.kubelet.node_object import apply_node_object
 from fairlead.agent.steps.pool_files import apply_pool_files
 from fairlead.agent.steps.programs import apply_programs
 from fairlead.agent.steps.proxy import apply_proxy
 from fairlead.agent.steps.registry_mirrors import apply_registry_mirrors
 from fairlead.agent.steps.start import apply_containerd_start, apply_kubelet_start
 from fairlead.agent.steps.step import Step
-from fairlead.agent.steps.swap import apply_swap
-from fairlead.agent.steps.sysctl import apply_sysctl
-from fairlead.agent.steps.ulimits import apply_ulimits
 from fairlead.agent.steps.units import apply_units
 
 NODE_STEPS = (

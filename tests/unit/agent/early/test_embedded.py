@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.agent.early.embedded import files_in_user_data
+from fairlead.agent.early.carried_files import files_in_user_data
 from fairlead.contract.boot_document import BootDocument
 from fairlead.userdata.delivery import Fetch, Inline
 from fairlead.userdata.render import FORMATS, Target, render_user_data

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from fairlead.agent.host import RealHost
-from fairlead.agent.steps.kubelet_config import FIELDS, SETTINGS
-from fairlead.agent.steps.sysctl import KERNEL_KEYS
+from fairlead.agent.steps.kernel.sysctl import KERNEL_KEYS
+from fairlead.agent.steps.kubelet.config import FIELDS, SETTINGS
 from shared_cases import shared_case
 from unit.agent.steps.machine import (
     CERTIFICATE,

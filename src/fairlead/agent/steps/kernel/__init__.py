@@ -1,0 +1,1 @@
+"""Built-in steps that set the kernel: settings, huge pages, swap, limits."""

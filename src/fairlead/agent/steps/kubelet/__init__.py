@@ -1,0 +1,1 @@
+"""Built-in steps that write what the kubelet starts and joins with."""

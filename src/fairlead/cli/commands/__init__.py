@@ -1,0 +1,1 @@
+"""One file per command: its flags, its example, what it asks and what it shows."""

@@ -1,0 +1,248 @@
+"""`fairlead pool`: pools of machines, and the few things an owner does to one by hand."""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser, Namespace
+
+from fairlead.cli.flags import add_command, add_dry_run, add_yes
+from fairlead.cli.request import ask, path_of, write_json
+from fairlead.errors import InputError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+LIST_EXAMPLE = """\
+example: every pool, and what it waits for
+  fairlead pool list
+"""
+SHOW_EXAMPLE = """\
+example: one pool with its machines and conditions, and the document to edit and apply again
+  fairlead pool show workers
+  fairlead pool show workers --yaml
+"""
+APPLY_EXAMPLE = """\
+example: as `fairlead apply`, for files that hold pools only
+  fairlead pool apply -f examples/pool.yaml --yes
+"""
+SCALE_EXAMPLE = """\
+example: five machines; those that run stay
+  fairlead pool scale workers 5
+"""
+PAUSE_EXAMPLE = """\
+example: replace nothing for two hours
+  fairlead pool pause workers --until 2h
+
+MOMENT is an RFC 3339 moment (2026-11-20T22:00:00Z) or a duration from now (90s, 30m, 2h, 7d).
+Conditions and drift stay current; scaling and repair go on unless --scaling-too is given.
+"""
+RESUME_EXAMPLE = """\
+example: end a pause; if the rollout halted itself, let it go on once
+  fairlead pool resume workers
+"""
+FORCE_EXAMPLE = """\
+example: replace every machine once, although nothing changed
+  fairlead pool force workers --yes
+
+Each distinct value of --value fires once; without it, the present moment is the value. Held
+platform changes go along.
+"""
+DELETE_EXAMPLE = """\
+example: the pool and all its machines
+  fairlead pool delete workers --yes
+"""
+
+
+def add_commands(parser: ArgumentParser) -> None:
+    """Add the commands of pool."""
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    add_command(commands, "list", "list the pools", LIST_EXAMPLE, _list)
+    show = add_command(commands, "show", "show one pool in full", SHOW_EXAMPLE, _show)
+    _add_name(show)
+    show.add_argument("--yaml", action="store_true", help="its document, to edit and apply again")
+    _add_apply(add_command(commands, "apply", "apply a file of pools", APPLY_EXAMPLE, _apply))
+    scale = add_command(commands, "scale", "change how many machines", SCALE_EXAMPLE, _scale)
+    _add_name(scale)
+    scale.add_argument("replicas", type=int, metavar="N", help="how many machines")
+    add_dry_run(scale)
+    pause = add_command(commands, "pause", "let rollouts wait", PAUSE_EXAMPLE, _pause)
+    _add_name(pause)
+    pause.add_argument("--until", metavar="MOMENT", help="when the pause ends by itself")
+    pause.add_argument("--scaling-too", action="store_true", help="scaling and repair wait as well")
+    add_dry_run(pause)
+    purpose = "end a pause, and let a halted rollout go on"
+    resume = add_command(commands, "resume", purpose, RESUME_EXAMPLE, _resume)
+    _add_name(resume)
+    add_dry_run(resume)
+    force = add_command(commands, "force", "replace every machine once", FORCE_EXAMPLE, _force)
+    _add_name(force)
+    force.add_argument("--value", metavar="TEXT", help="fires if it was not seen before")
+    add_yes(force)
+    add_dry_run(force)
+    purpose = "remove a pool and its machines"
+    delete = add_command(commands, "delete", purpose, DELETE_EXAMPLE, _delete)
+    _add_name(delete)
+    add_yes(delete)
+    add_dry_run(delete)
+
+
+def _add_name(parser: ArgumentParser) -> None:
+    parser.add_argument("name", metavar="NAME", help="name of the pool")
+
+
+def _add_apply(parser: ArgumentParser) -> None:
+    from fairlead.cli.commands.apply import add_apply_flags
+
+    add_apply_flags(parser)
+
+
+def _list(arguments: Namespace) -> int:
+    answer = ask(arguments, "GET", "/v1/pools")
+    if arguments.json:
+        write_json(answer)
+        return 0
+    from fairlead.cli.screens.blocks import line, write_blocks
+    from fairlead.cli.screens.pool import pool_grid
+
+    empty = line("no pool yet: fairlead apply -f examples/pool.yaml")
+    write_blocks([pool_grid(answer["pools"])] if answer["pools"] else [empty])
+    return 0
+
+
+def _show(arguments: Namespace) -> int:
+    pool = ask(arguments, "GET", path_of("pools", arguments.name))
+    if arguments.yaml:
+        sys.stdout.write(yaml_of(pool["document"]))
+        return 0
+    if arguments.json:
+        write_json(pool)
+        return 0
+    from fairlead.cli.screens.blocks import write_blocks
+    from fairlead.cli.screens.pool import pool_blocks
+    from fairlead.cli.screens.spoken_time import present
+
+    write_blocks(pool_blocks(pool, present()))
+    return 0
+
+
+def yaml_of(document: object) -> str:
+    """Return a document as YAML that reads back as the same values."""
+    import yaml
+
+    return str(yaml.safe_dump(document, sort_keys=False, allow_unicode=True))
+
+
+def _apply(arguments: Namespace) -> int:
+    from fairlead.cli.commands.apply import apply_documents
+    from fairlead.cli.files.documents import read_documents
+
+    documents = read_documents(arguments.file)
+    for document in documents:
+        if document.kind != "NodePool":
+            raise InputError(f"found {document.title}, expected pools", hint="use fairlead apply")
+    return apply_documents(arguments, documents)
+
+
+def _scale(arguments: Namespace) -> int:
+    return change_pool(arguments, {"replicas": arguments.replicas})
+
+
+def _pause(arguments: Namespace) -> int:
+    from fairlead.cli.files.moment_text import parse_moment
+
+    pause: object = True
+    if arguments.until or arguments.scaling_too:
+        # Both are named, since a merge patch keeps what it does not name.
+        until = parse_moment(arguments.until) if arguments.until else None
+        pause = {"until": until, "scalingToo": True if arguments.scaling_too else None}
+    undo = f"; fairlead pool resume {arguments.name} ends the pause"
+    return change_pool(arguments, {"paused": pause}, undo)
+
+
+def _resume(arguments: Namespace) -> int:
+    from fairlead.cli.files.moment_text import fresh_value
+
+    pool = ask(arguments, "GET", path_of("pools", arguments.name))
+    patch: dict[str, Any] = {}
+    if pool["is_paused"]:
+        patch["paused"] = None
+    if pool["halted"]:
+        patch["rollout"] = {"resume": fresh_value()}
+    if not patch and not arguments.json:
+        sys.stderr.write(f"{arguments.name} is neither paused nor halted\n")
+        return 0
+    return change_pool(arguments, patch)
+
+
+def _force(arguments: Namespace) -> int:
+    from fairlead.cli.confirm import DECLINED, is_agreed
+    from fairlead.cli.files.moment_text import fresh_value
+    from fairlead.cli.screens.blocks import write_blocks
+    from fairlead.cli.screens.plan import counted, disturbed_by, plan_blocks
+
+    patch = {"force": arguments.value or fresh_value()}
+    shown = patch_pool(arguments, patch, None, is_dry=True)
+    if arguments.dry_run:
+        return _say_plan(arguments, shown)
+    if not arguments.json:
+        write_blocks(plan_blocks([shown["plan"]]))
+        sys.stdout.flush()
+    disturbed = disturbed_by(shown["plan"])
+    if disturbed and not is_agreed(arguments, f"disturb {counted(disturbed)}?"):
+        return DECLINED
+    answer = patch_pool(arguments, patch, shown["plan"], is_dry=False)
+    if arguments.json:
+        write_json(answer)
+    else:
+        sys.stderr.write(f"forced; fairlead rollout watch {arguments.name} follows it\n")
+    return 0
+
+
+def change_pool(arguments: Namespace, patch: dict[str, Any], undo: str = "") -> int:
+    """Change fields of a pool's spec and say what that does; an exit code."""
+    answer = patch_pool(arguments, patch, None, is_dry=arguments.dry_run)
+    code = _say_plan(arguments, answer)
+    if undo and not arguments.json and not arguments.dry_run:
+        sys.stderr.write(undo.removeprefix("; ") + "\n")
+    return code
+
+
+def patch_pool(
+    arguments: Namespace, patch: dict[str, Any], plan: dict[str, Any] | None, *, is_dry: bool
+) -> dict[str, Any]:
+    """Return the plan and the pool after a merge patch of its spec."""
+    body = {"spec": patch, "plan": plan, "dry_run": is_dry}
+    return ask(arguments, "PATCH", path_of("pools", arguments.name), body)
+
+
+def _say_plan(arguments: Namespace, answer: dict[str, Any]) -> int:
+    if arguments.json:
+        write_json(answer)
+        return 0
+    from fairlead.cli.screens.blocks import write_blocks
+    from fairlead.cli.screens.plan import plan_blocks
+
+    write_blocks(plan_blocks([answer["plan"]]))
+    return 0
+
+
+def _delete(arguments: Namespace) -> int:
+    from fairlead.cli.confirm import DECLINED, is_agreed
+    from fairlead.cli.screens.plan import counted, names_text
+
+    path = path_of("pools", arguments.name)
+    shown = ask(arguments, "DELETE", path, {"dry_run": True})
+    machines = shown["machines"]
+    question = f"remove the pool {arguments.name} and {counted(len(machines))}?"
+    if not arguments.dry_run:
+        if not is_agreed(arguments, question):
+            return DECLINED
+        shown = ask(arguments, "DELETE", path, {"dry_run": False})
+    if arguments.json:
+        write_json(shown)
+    else:
+        verb = "would leave" if arguments.dry_run else "leaving"
+        names = f": {names_text(machines)}" if machines else ""
+        sys.stdout.write(f"{arguments.name} {verb} with {counted(len(machines))}{names}\n")
+    return 0

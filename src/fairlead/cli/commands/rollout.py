@@ -1,0 +1,109 @@
+"""`fairlead rollout`: how far, what it waits for, and how to stop it."""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser, Namespace
+
+from fairlead.cli.flags import add_command, add_dry_run, add_timeout
+from fairlead.cli.request import ask, path_of, write_json
+from fairlead.errors import InputError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+STATUS_EXAMPLE = """\
+example: every pool, or one with its machines
+  fairlead rollout status
+  fairlead rollout status workers
+"""
+WATCH_EXAMPLE = """\
+example: stay until every machine has what is declared
+  fairlead rollout watch workers
+
+exit code: 0 if complete; 4 with the reason if it waits for something that only a person can end.
+Ctrl-C ends the watching, never the rollout.
+"""
+HALT_EXAMPLE = """\
+example: no machine of this pool is replaced any more, until you say so
+  fairlead rollout halt workers
+  fairlead pool resume workers
+
+--all is the kill switch: in every pool no machine comes or goes, not even for scaling or repair.
+  fairlead rollout halt --all
+  fairlead platform set stopEverything=false
+"""
+
+
+def add_commands(parser: ArgumentParser) -> None:
+    """Add the commands of rollout."""
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    purpose = "say how far rollouts are and what they wait for"
+    status = add_command(commands, "status", purpose, STATUS_EXAMPLE, _status)
+    status.add_argument("pool", nargs="?", metavar="POOL")
+    purpose = "show a rollout until it is complete"
+    watch = add_command(commands, "watch", purpose, WATCH_EXAMPLE, _watch)
+    watch.add_argument("pool", metavar="POOL")
+    add_timeout(watch)
+    halt = add_command(commands, "halt", "stop replacing machines", HALT_EXAMPLE, _halt)
+    halt.add_argument("pool", nargs="?", metavar="POOL")
+    halt.add_argument("--all", action="store_true", help="the kill switch, for every pool")
+    add_dry_run(halt)
+
+
+def _status(arguments: Namespace) -> int:
+    if arguments.pool:
+        answer = ask(arguments, "GET", path_of("pools", arguments.pool))
+        pools = [answer]
+    else:
+        answer = ask(arguments, "GET", "/v1/pools")
+        pools = _with_machines(arguments, answer["pools"])
+    if arguments.json:
+        write_json(answer)
+        return 0
+    from fairlead.cli.screens.blocks import line, write_blocks
+    from fairlead.cli.screens.rollout import rollout_blocks
+    from fairlead.cli.screens.spoken_time import present
+    from fairlead.cli.screens.width import width_of
+
+    width, now = width_of(sys.stdout), present()
+    blocks = [block for pool in pools for block in rollout_blocks(pool, width, now)]
+    write_blocks(blocks or [line("no pool yet")])
+    return 0
+
+
+def _with_machines(arguments: Namespace, pools: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """One question for the machines of all pools, however many there are."""
+    by_pool: dict[str, list[dict[str, Any]]] = {pool["name"]: [] for pool in pools}
+    for machine in ask(arguments, "GET", "/v1/machines")["machines"]:
+        by_pool.get(machine["pool"], []).append(machine)
+    return [{**pool, "machines": by_pool[pool["name"]]} for pool in pools]
+
+
+def _watch(arguments: Namespace) -> int:
+    from fairlead.cli.follow import follow
+
+    code = follow(arguments, [arguments.pool])
+    if arguments.json:
+        write_json(ask(arguments, "GET", path_of("pools", arguments.pool)))
+    return code
+
+
+def _halt(arguments: Namespace) -> int:
+    if bool(arguments.pool) == arguments.all:
+        raise InputError("expected a POOL, or --all")
+    if arguments.all:
+        from fairlead.cli.commands.platform import change_platform
+
+        code = change_platform(arguments, {"stopEverything": True})
+        undo = "fairlead platform set stopEverything=false"
+    else:
+        from fairlead.cli.commands.pool import change_pool
+
+        arguments.name = arguments.pool
+        code = change_pool(arguments, {"paused": True})
+        undo = f"fairlead pool resume {arguments.pool}"
+    if not arguments.json and not arguments.dry_run:
+        sys.stderr.write(f"halted; {undo} undoes it\n")
+    return code

@@ -1,0 +1,112 @@
+"""The control plane in this process, with a live screen or with lines, until it is told to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+from argparse import Namespace
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fairlead.cli.commands.up_view import draw, lines_of, look
+from fairlead.cli.files.documents import Document, parse_documents, read_documents
+from fairlead.embedded.serve.client import Client
+from fairlead.embedded.serve.plane import ControlPlane
+from fairlead.errors import FairleadError, UnavailableError
+
+if TYPE_CHECKING:
+    from fairlead.embedded.machines.kind import MachineKind
+    from fairlead.embedded.state_directory import StateDirectory
+
+# Seconds between two drawings, and between two lines where there is no screen.
+DRAW_S = 0.25
+FIRST_DOCUMENTS = ("platform.yaml", "pool.yaml")
+
+
+def run_here(directory: StateDirectory, kind: MachineKind, arguments: Namespace) -> int:
+    """Run until a signal or `fairlead down`; machines run on afterwards."""
+    return asyncio.run(_run(directory, kind, arguments))
+
+
+async def _run(directory: StateDirectory, kind: MachineKind, arguments: Namespace) -> int:
+    documents = read_all(arguments.file)
+    plane = ControlPlane(directory, kind)
+    try:
+        _declare(plane, documents, makes_first=not arguments.empty)
+    except FairleadError:
+        plane.close()
+        raise
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, plane.stop)
+    is_ready = asyncio.Event()
+    running = loop.create_task(plane.run(is_ready.set))
+    ready = loop.create_task(is_ready.wait())
+    await asyncio.wait((running, ready), return_when=asyncio.FIRST_COMPLETED)
+    if running.done():
+        ready.cancel()
+        await running
+        return 0
+    client = Client(directory)
+    try:
+        await _show(client, running, has_screen=sys.stdout.isatty() and not arguments.no_view)
+    finally:
+        plane.stop()
+        await running
+    sys.stderr.write("stopped; machines and state stay: `fairlead up` goes on with them\n")
+    return 0
+
+
+async def _show(client: Client, running: asyncio.Task[None], *, has_screen: bool) -> None:
+    try:
+        if has_screen:
+            await _draw(client, running)
+        else:
+            await _tell(client, running)
+    except UnavailableError:
+        await running  # it stopped between two looks
+
+
+async def _draw(client: Client, running: asyncio.Task[None]) -> None:
+    from fairlead.cli.screens.live import LiveScreen
+
+    with LiveScreen(is_error_stream=False) as screen:
+        while not running.done():
+            draw(screen, await asyncio.to_thread(look, client))
+            await asyncio.wait((running,), timeout=DRAW_S)
+
+
+async def _tell(client: Client, running: asyncio.Task[None]) -> None:
+    told: list[str] = []
+    while not running.done():
+        pools, _, _ = await asyncio.to_thread(look, client)
+        lines = lines_of(pools)
+        if lines != told:
+            sys.stdout.write("\n".join(lines) + "\n")
+            sys.stdout.flush()
+            told = lines
+        await asyncio.wait((running,), timeout=DRAW_S)
+
+
+def _declare(plane: ControlPlane, documents: list[Document], *, makes_first: bool) -> None:
+    """Put the files that were given in force; without any, the first pool if there is none."""
+    if not documents and makes_first and not plane.world.pools.list_pools():
+        documents = first_documents()
+    if documents:
+        plane.declare(documents)
+
+
+def read_all(paths: list[Path]) -> list[Document]:
+    """Return the documents of all files. Raises InputError by line and column."""
+    return [document for path in paths for document in read_documents(path)]
+
+
+def first_documents() -> list[Document]:
+    """Return the documents of the first pool, as they are shipped."""
+    found: list[Document] = []
+    for name in FIRST_DOCUMENTS:
+        text = files("fairlead.embedded.first").joinpath(name).read_text()
+        found += parse_documents(text, name)
+    return found

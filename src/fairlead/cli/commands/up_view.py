@@ -1,0 +1,104 @@
+"""What `fairlead up` shows: pools, machines and the last events, drawn again as they change."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+from fairlead.cli.request import write_json
+from fairlead.cli.screens.width import PIPE_WIDTH
+from fairlead.errors import UnavailableError
+
+if TYPE_CHECKING:
+    from fairlead.cli.screens.live import LiveScreen
+    from fairlead.embedded.serve.client import Client
+
+LOOK_S = 0.1
+MOST_EVENTS = 8
+
+# pools, machines, events: as the API gives them.
+Overview = tuple[list[dict[str, Any]], list[dict[str, Any]], list[dict[str, Any]]]
+
+
+def look(client: Client) -> Overview:
+    """Return what is to be shown. Raises UnavailableError."""
+    return (
+        client.request("GET", "/v1/pools")["pools"],
+        client.request("GET", "/v1/machines")["machines"],
+        client.request("GET", f"/v1/events?limit={MOST_EVENTS}")["events"],
+    )
+
+
+def is_ready(pool: dict[str, Any]) -> bool:
+    """Say whether a pool has every machine that is wanted, each up to date."""
+    return bool(pool["available"] == pool["updated"] == pool["total"] == pool["desired"])
+
+
+def draw(screen: LiveScreen, seen: Overview) -> None:
+    """Draw what was seen."""
+    from fairlead.cli.screens.overview import draw_overview
+
+    screen.draw(draw_overview(*seen, screen.width))
+
+
+def watch(client: Client) -> None:
+    """Draw until the reader has seen enough (Ctrl-C), or the control plane is gone."""
+    from fairlead.cli.screens.live import LiveScreen
+
+    try:
+        with LiveScreen(is_error_stream=False) as screen:
+            while True:
+                draw(screen, look(client))
+                time.sleep(LOOK_S * 2)
+    except (KeyboardInterrupt, UnavailableError):
+        return
+
+
+def wait_until_ready(client: Client, timeout_s: float) -> None:
+    """Wait until every pool is ready, telling how far they are. Raises UnavailableError."""
+    end = time.monotonic() + timeout_s
+    told: list[str] = []
+    while True:
+        pools = client.request("GET", "/v1/pools")["pools"]
+        lines = lines_of(pools)
+        if lines != told:
+            sys.stderr.write("\n".join(lines) + "\n")
+            told = lines
+        if all(is_ready(pool) for pool in pools):
+            return
+        if time.monotonic() > end:
+            raise UnavailableError(
+                f"not every pool was ready after {timeout_s:.0f} s; `fairlead rollout status` "
+                "says what they wait for"
+            )
+        time.sleep(LOOK_S)
+
+
+def lines_of(pools: list[dict[str, Any]]) -> list[str]:
+    """Return one line per pool."""
+    return [
+        f"{pool['name']}: {pool['available']} of {pool['desired']} machines available, "
+        f"{pool['updated']} up to date ({pool['state']})"
+        for pool in pools
+    ]
+
+
+def print_fields(client: Client) -> None:
+    """Print what is there as JSON."""
+    pools, machines, _ = look(client)
+    health = client.request("GET", "/v1/health")
+    write_json({"control_plane": health, "pools": pools, "machines": machines})
+
+
+def print_overview(client: Client) -> None:
+    """Print what is there, once; plain text where there is no terminal."""
+    from fairlead.cli.screens.overview import draw_overview, overview_text
+
+    if not sys.stdout.isatty():
+        sys.stdout.write(overview_text(*look(client), PIPE_WIDTH))
+        return
+    from rich.console import Console
+
+    console = Console()
+    console.print(draw_overview(*look(client), console.width))

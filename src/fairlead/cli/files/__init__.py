@@ -1,0 +1,1 @@
+"""Files and words that people write, as values, with the place of every field."""

@@ -1,0 +1,181 @@
+"""
+The screen of `fairlead up`: pools with their progress, machines with their boots, what happened
+last, and what to try next. Drawn from what the API answers, so a second terminal can draw it too.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from fairlead.cli.screens.blocks import (
+    BAD,
+    GOOD,
+    QUIET,
+    STRONG,
+    WAITING,
+    Block,
+    Cell,
+    Grid,
+    Line,
+    Toned,
+    draw_plain,
+    line,
+)
+from fairlead.cli.screens.pool import summary_of
+from fairlead.cli.screens.rollout import (
+    PHASE_TONES,
+    STATE_TONES,
+    bar_of,
+    moving_first,
+    wait_lines,
+)
+from fairlead.cli.screens.spoken_time import age_of, boot_text, present
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+MOST_EVENTS = 6
+BOOT_BAR = 24
+NARROW = 100
+# Frame, version, "3 of 3 up to date", state, and the spaces between.
+ROOM_FOR_COUNTS = 52
+# Eighths of a character cell, as in the boot's own drawing.
+PARTS = " ▏▎▍▌▋▊▉█"
+EIGHTHS = 8
+
+Rows = list[dict[str, Any]]
+
+
+def draw_overview(pools: Rows, machines: Rows, events: Rows, width: int) -> RenderableType:
+    """Return the screen for a terminal of this width."""
+    from rich.box import ROUNDED
+    from rich.console import Group
+    from rich.panel import Panel
+    from rich.text import Text
+
+    from fairlead.cli.screens.colours import renderable_of
+
+    blocks = overview_blocks(pools, machines, events, width, present())
+    return Panel(
+        Group(*(renderable_of(block) for block in blocks)),
+        title=Text("fairlead", style="bold"),
+        subtitle=Text(_counts(pools, machines), style="dim"),
+        border_style="cyan" if all(_is_well(pool) for pool in pools) else "yellow",
+        box=ROUNDED,
+        padding=(1, 2),
+    )
+
+
+def overview_text(pools: Rows, machines: Rows, events: Rows, width: int) -> str:
+    """Return the screen as plain text, for a pipe or a log."""
+    blocks = overview_blocks(pools, machines, events, width, present())
+    return f"{_counts(pools, machines)}\n\n{draw_plain(blocks)}"
+
+
+def overview_blocks(
+    pools: Rows, machines: Rows, events: Rows, width: int, now: datetime
+) -> list[Block]:
+    """Return everything on the screen, from the top."""
+    blocks: list[Block] = []
+    longest = max([len(pool["name"]) for pool in pools], default=0)
+    for pool in pools:
+        own = [machine for machine in machines if machine["pool"] == pool["name"]]
+        room = width - longest - ROOM_FOR_COUNTS
+        name = Toned(pool["name"].ljust(longest), STRONG)
+        blocks += _pool_lines(pool, name, bar_of(pool, own, room), now)
+    if not pools:
+        blocks.append(line("no pool yet"))
+    blocks += [line(), _machine_table(machines, width, now)] if machines else []
+    latest = sorted(events, key=lambda event: str(event["at"]))[-MOST_EVENTS:]
+    if latest:
+        blocks += [line(), *(_event_line(event) for event in latest)]
+    blocks += [line(), line(Toned("try next", STRONG))]
+    return blocks + [line("  ", command) for command in next_commands(pools, machines)]
+
+
+def _counts(pools: Rows, machines: Rows) -> str:
+    ready = sum(machine["phase"] == "ready" for machine in machines)
+    return f" {len(pools)} pools, {len(machines)} machines, {ready} ready ".replace(
+        " 1 pools", " 1 pool"
+    ).replace(" 1 machines", " 1 machine")
+
+
+def _is_well(pool: dict[str, Any]) -> bool:
+    return pool["state"] in ("Settled", "Drifted") and pool["available"] == pool["desired"]
+
+
+def _pool_lines(pool: dict[str, Any], name: Cell, bar: Line, now: datetime) -> list[Block]:
+    state = Toned(pool["state"], STATE_TONES.get(pool["state"], ""))
+    counts = f"  {pool['updated']} of {pool['desired']} up to date"
+    head: tuple[Cell, ...] = (
+        name,
+        "  ",
+        Toned(pool["version"], QUIET),
+        "  ",
+        *bar.pieces,
+        counts,
+        "  ",
+        state,
+    )
+    said = Toned(summary_of(pool, now), STATE_TONES.get(pool["state"], ""))
+    return [Line(head), line("  ", said), *wait_lines(pool["waits"], now)]
+
+
+def _machine_table(machines: Rows, width: int, now: datetime) -> Grid:
+    shown = moving_first(machines)
+    size = BOOT_BAR if width >= NARROW else BOOT_BAR // 3
+    longest = max([float(machine["boot_ms"] or 0) for machine in shown], default=0.0)
+    rows = tuple(
+        (
+            machine["name"],
+            Toned(machine["phase"], PHASE_TONES.get(machine["phase"], "")),
+            boot_text(machine["boot_ms"]),
+            Toned(_boot_bar(machine["boot_ms"], longest, size), GOOD),
+            Toned(machine["revision"], QUIET),
+            Toned(age_of(machine["created_at"], now), QUIET),
+            _said(machine),
+        )
+        for machine in shown
+    )
+    return Grid(("MACHINE", "PHASE", "BOOT", "", "REVISION", "AGE", "SAYS"), rows)
+
+
+def _boot_bar(boot_ms: float | None, longest: float, size: int) -> str:
+    eighths = round(size * EIGHTHS * (boot_ms or 0) / longest) if longest else 0
+    whole, rest = divmod(eighths, EIGHTHS)
+    return (PARTS[EIGHTHS] * whole + PARTS[rest]).rstrip()
+
+
+def _said(machine: dict[str, Any]) -> Cell:
+    if machine["problem"]:
+        return Toned(machine["problem"], BAD)
+    return Toned(machine["reason"] or "", WAITING if machine["phase"] == "leaving" else QUIET)
+
+
+def _event_line(event: dict[str, Any]) -> Line:
+    clock = datetime.fromisoformat(event["at"]).astimezone().strftime("%H:%M:%S")
+    where = event["machine"] or event["pool"]
+    return line(Toned(f"{clock}  {where}  ", QUIET), event["says"])
+
+
+def next_commands(pools: Rows, machines: Rows) -> list[str]:
+    """Return what a newcomer could type next, given how the pools stand."""
+    if not pools:
+        return ["fairlead apply -f examples/pool.yaml"]
+    pool = next((pool for pool in pools if not _is_well(pool) or pool["held"]), pools[0])
+    name = pool["name"]
+    if not _is_well(pool):
+        return [f"fairlead rollout watch {name}", f"fairlead explain {name}"]
+    machine = next((item["name"] for item in machines if item["pool"] == name), "MACHINE")
+    if pool["held"]:
+        return [
+            f"fairlead explain {name}",
+            f"fairlead pool scale {name} {pool['desired'] + 1}",
+            f"fairlead pool force {name} --dry-run",
+        ]
+    return [
+        "fairlead platform set proxy.image=haproxy@sha256:bb",
+        f"fairlead pool show {name} --yaml > pool.yaml   # edit it, then: plan -f pool.yaml",
+        f"fairlead timeline {machine}",
+    ]

@@ -1,0 +1,208 @@
+"""
+A machine's disk as the edge touches it: the seed it boots from, and what its boots leave behind.
+
+A machine owns its disk and may put a link anywhere, and the edge may be root: no link is followed
+below the root, and only plain files are read, none of them without limit.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from fairlead.agent.layout import AKS_MARKER, Layout
+from fairlead.agent.report.status import spare_of
+from fairlead.embedded.machines.kind import Fault, Seed
+
+USER_DATA = "/var/lib/cloud/seed/nocloud/user-data"
+META_DATA = "/var/lib/cloud/seed/nocloud/meta-data"
+NETWORK_CONFIG = "/var/lib/cloud/seed/nocloud/network-config"
+HOSTNAME = "/etc/hostname"
+
+# A machine of this edge has the network that it finds; cloud-init must not ask for an address.
+NO_NETWORK_CONFIG = b'{"config": "disabled"}\n'
+
+# cloud-init keeps what it read for as long as the instance has the same name. Without this link
+# it reads the seed again, and runs nothing twice that runs once for each instance.
+CLOUD_INIT_CACHE = "/var/lib/cloud/instance"
+
+# What a seed puts in place through the agent, by the names of the layout.
+PUT_BY_A_SEED = ("node_config", "boot_document", "features")
+VERDICT = ("sentinel", "status")
+
+# A directory where the agent must put a file, as a container runtime leaves one behind where
+# what it was to mount had been missing.
+DEFECT = "/etc/containerd/config.toml"
+
+# The agent keeps its record below 256 KiB and its status below 16 KiB; the log's end is enough.
+LARGEST_READ = 512 * 1024
+
+SECRET = 0o600
+PUBLIC = 0o644
+
+_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+# Opening a pipe that nobody writes to must not wait.
+_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_NOTHING_THERE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENXIO)
+
+
+class MachineDisk:
+    """The tree below `root`. Paths are the machine's own. Writing raises OSError."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    @property
+    def layout(self) -> Layout:
+        """Where this machine's image has things."""
+        return Layout("aks" if self.has(AKS_MARKER) else "fairlead", {})
+
+    # What it boots from.
+
+    def has_seed(self, seed: Seed) -> bool:
+        """Say whether this very seed is in place, whole."""
+        return (
+            self.find_text(META_DATA) == _meta_data(seed)
+            and self.find_text(USER_DATA, len(seed.user_data) + 1) == seed.user_data
+        )
+
+    def put_seed(self, seed: Seed) -> None:
+        """
+        Afterwards this seed is in place, and nothing that came with another one is.
+
+        The meta-data goes first and comes last: cut off anywhere, has_seed says no.
+        """
+        self.remove(META_DATA)
+        self.remove_verdict()
+        for what in PUT_BY_A_SEED:
+            self.remove(getattr(self.layout, what))
+        self.remove(CLOUD_INIT_CACHE)
+        self.put(USER_DATA, seed.user_data, SECRET)
+        self.put(NETWORK_CONFIG, NO_NETWORK_CONFIG, PUBLIC)
+        self.put(HOSTNAME, f"{seed.hostname}\n".encode(), PUBLIC)
+        self.put(META_DATA, _meta_data(seed), PUBLIC)
+
+    def prepare_boot(self, seed: Seed, fault: Fault) -> None:
+        """Afterwards a boot from this seed can begin: nothing here is another boot's verdict."""
+        if not self.has_seed(seed):
+            self.put_seed(seed)
+        self._apply_defect(wanted=fault is Fault.FAIL_BOOT)
+        self.remove_verdict()
+
+    def _apply_defect(self, *, wanted: bool) -> None:
+        """Make the image one that cannot provision, or one that can."""
+        if not wanted:
+            # Nothing, a file, or a directory that holds something: not this defect.
+            with suppress(OSError), self._parent_of(DEFECT, make=False) as (parent, name):
+                os.rmdir(name, dir_fd=parent)
+            return
+        with self._parent_of(DEFECT, make=True) as (parent, name):
+            with suppress(FileNotFoundError, IsADirectoryError):
+                os.unlink(name, dir_fd=parent)
+            with suppress(FileExistsError):
+                os.mkdir(name, 0o755, dir_fd=parent)
+
+    # What its boot left.
+
+    def has_verdict(self) -> bool:
+        """Say whether its last boot ended, well or not."""
+        layout = self.layout
+        return self.has(layout.sentinel) or self.has(spare_of(layout, layout.sentinel))
+
+    def remove_verdict(self) -> None:
+        """Afterwards its boot is yet to end. Sentinel first: see agent/report/status.py."""
+        layout = self.layout
+        for what in VERDICT:
+            path = getattr(layout, what)
+            self.remove(spare_of(layout, path))
+            self.remove(path)
+
+    # Files.
+
+    def has(self, path: str) -> bool:
+        """Say whether anything is at the path, a link that leads nowhere included."""
+        try:
+            with self._parent_of(path, make=False) as (parent, name):
+                os.stat(name, dir_fd=parent, follow_symlinks=False)
+        except OSError as error:
+            if error.errno in _NOTHING_THERE:
+                return False
+            raise
+        return True
+
+    def find_text(self, path: str, most: int = LARGEST_READ) -> bytes | None:
+        """Return the last part of a plain file; None if there is no such file."""
+        try:
+            with self._parent_of(path, make=False) as (parent, name):
+                descriptor = os.open(name, _FILE, dir_fd=parent)
+        except OSError as error:
+            if error.errno in _NOTHING_THERE:
+                return None
+            raise
+        with os.fdopen(descriptor, "rb") as file:
+            found = os.fstat(descriptor)
+            if not stat.S_ISREG(found.st_mode):
+                return None
+            file.seek(max(0, found.st_size - most))
+            return file.read(most)
+
+    def put(self, path: str, content: bytes, mode: int) -> None:
+        """Put this content at the path with this mode, whole or not at all."""
+        with self._parent_of(path, make=True) as (parent, name):
+            half = f".{name}.fairlead-edge"
+            with suppress(FileNotFoundError):
+                os.unlink(half, dir_fd=parent)
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+            descriptor = os.open(half, flags, mode, dir_fd=parent)
+            with os.fdopen(descriptor, "wb") as file:
+                os.fchmod(descriptor, mode)
+                file.write(content)
+            os.rename(half, name, src_dir_fd=parent, dst_dir_fd=parent)
+
+    def remove(self, path: str) -> None:
+        """Afterwards no file or link is at the path."""
+        with (
+            suppress(FileNotFoundError),
+            self._parent_of(path, make=False) as (parent, name),
+        ):
+            os.unlink(name, dir_fd=parent)
+
+    @contextmanager
+    def _parent_of(self, path: str, *, make: bool) -> Iterator[tuple[int, str]]:
+        """Yield the open directory that holds this path, and the path's last part."""
+        *directories, name = path.strip("/").split("/")
+        descriptor = os.open(self._root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            for part in directories:
+                inner = _open_directory(descriptor, part, make=make)
+                os.close(descriptor)
+                descriptor = inner
+            yield descriptor, name
+        except OSError as error:
+            # A name relative to a descriptor says nothing to whoever reads the message.
+            error.filename = str(self._root / path.lstrip("/"))
+            raise
+        finally:
+            os.close(descriptor)
+
+
+def _open_directory(parent: int, name: str, *, make: bool) -> int:
+    try:
+        return os.open(name, _DIRECTORY, dir_fd=parent)
+    except FileNotFoundError:
+        if not make:
+            raise
+    with suppress(FileExistsError):
+        os.mkdir(name, 0o755, dir_fd=parent)
+    return os.open(name, _DIRECTORY, dir_fd=parent)
+
+
+def _meta_data(seed: Seed) -> bytes:
+    """Return NoCloud's meta-data: YAML there, and JSON is YAML that needs no quoting rules."""
+    fields = {"instance-id": seed.instance, "local-hostname": seed.hostname}
+    return json.dumps(fields).encode() + b"\n"

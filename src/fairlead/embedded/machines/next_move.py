@@ -1,0 +1,173 @@
+"""
+What becomes of one machine next, from what is stored of it and what can be seen of it. Pure.
+
+A machine is ready because it said so: its report counts, not what a look at its disk suggests.
+What can be seen from outside only decides when to give it power again, and what to tell of one
+that says nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from fairlead.contract.boot_report import BootReport, parse_report
+from fairlead.embedded.machines.kind import Fault, Life
+from fairlead.embedded.machines.last_words import failure_text
+from fairlead.embedded.store.machines import StoredMachine
+from fairlead.errors import InputError
+from fairlead.rollout.machines import Machine, Phase
+
+# An agent that died is started again after this long, as a cloud restarts a machine that fell.
+RESTART_AFTER = timedelta(seconds=2)
+
+# A report that was sent while no control plane listened is lost; a further boot sends it again.
+LOST_REPORT_AFTER = timedelta(seconds=15)
+
+# Longer than a boot takes; a machine that says nothing after it is quoted from its own record.
+QUIET_AFTER = timedelta(seconds=5)
+
+STUCK = "its drain does not end: a disruption budget allows no eviction"
+BROKEN = "it broke, on request"
+VANISHED = "nothing of it is left on this computer"
+FALLEN = "it no longer runs"
+NEVER_FETCHED = "it reported a boot and never fetched its node config"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sight:
+    """
+    What can be seen of a machine from outside.
+
+    last_words: how far its boot came. leaving_since: when it was told to leave, if it was.
+    changing_to: the revision that it was last given power for, to change in place, or ''.
+    """
+
+    life: Life
+    last_words: str = ""
+    leaving_since: datetime | None = None
+    changing_to: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PowerOn:
+    """Give it power, with the user data of this revision."""
+
+    revision: str
+
+
+@dataclass(frozen=True, slots=True)
+class Destroy:
+    """Take it away; it has drained."""
+
+
+@dataclass(frozen=True, slots=True)
+class Become:
+    """It is another now; nothing has to be done to it."""
+
+    machine: Machine
+
+
+Move = PowerOn | Destroy | Become
+
+
+def next_move(stored: StoredMachine, sight: Sight, now: datetime) -> Move | None:
+    """Return what happens to the machine at this moment, or None."""
+    machine = stored.machine
+    if machine.is_leaving:
+        return _leave(stored, sight, now)
+    if stored.fault is Fault.BREAK and machine.phase is not Phase.FAILED:
+        return _fail(machine, BROKEN)
+    if machine.phase is Phase.FAILED:
+        return None
+    if machine.is_in_flight:
+        return _change(stored, sight, now)
+    if machine.phase is Phase.BOOTING:
+        return _boot(stored, sight, now)
+    return _live(machine, sight, now)
+
+
+def _leave(stored: StoredMachine, sight: Sight, now: datetime) -> Move | None:
+    machine = stored.machine
+    limit = machine.settings.drain_timeout
+    waited = now - sight.leaving_since if sight.leaving_since else timedelta()
+    if stored.fault is not Fault.STUCK_DRAIN or (limit is not None and waited >= limit):
+        return Destroy()
+    return _told(machine, STUCK)
+
+
+def _boot(stored: StoredMachine, sight: Sight, now: datetime) -> Move | None:
+    machine = stored.machine
+    report = _report_of(stored)
+    if report is not None:
+        return _judge(machine, report, now)
+    if _needs_power(stored, sight, now):
+        return PowerOn(machine.revision)
+    if now - machine.created_at < QUIET_AFTER:
+        return None
+    return _told(machine, sight.last_words)
+
+
+def _needs_power(stored: StoredMachine, sight: Sight, now: datetime) -> bool:
+    if stored.powered_at is None:
+        return True
+    if stored.fault is Fault.NEVER_JOIN:
+        return False
+    waited = now - stored.powered_at
+    if sight.life is Life.BOOTING:
+        return False
+    return waited >= (LOST_REPORT_AFTER if sight.life is Life.UP else RESTART_AFTER)
+
+
+def _judge(machine: Machine, report: BootReport, now: datetime) -> Move | None:
+    if report.exit_code != 0:
+        return _fail(machine, failure_text(report))
+    if not machine.booted:
+        return _fail(machine, NEVER_FETCHED)
+    return Become(replace(machine, phase=Phase.READY, ready_at=now, problem=""))
+
+
+def _change(stored: StoredMachine, sight: Sight, now: datetime) -> Move | None:
+    machine = stored.machine
+    if sight.changing_to != machine.heading_for:
+        return PowerOn(machine.heading_for)
+    report = _report_of(stored)
+    if report is None:
+        lost = stored.powered_at is not None and now - stored.powered_at >= LOST_REPORT_AFTER
+        return PowerOn(machine.heading_for) if lost and sight.life is not Life.BOOTING else None
+    if report.exit_code != 0:
+        return _fail(machine, failure_text(report))
+    changed = replace(machine, revision=machine.heading_for, heading_for="", problem="")
+    return Become(replace(changed, phase=Phase.READY, ready_at=now))
+
+
+def _live(machine: Machine, sight: Sight, now: datetime) -> Move | None:
+    if sight.life is Life.UP:
+        if machine.phase is Phase.READY:
+            return None
+        return Become(replace(machine, phase=Phase.READY, ready_at=now, problem=""))
+    if sight.life is Life.ABSENT:
+        return _fail(machine, VANISHED)
+    if machine.phase is Phase.READY:
+        return Become(replace(machine, phase=Phase.NOT_READY, ready_at=None, problem=FALLEN))
+    return PowerOn(machine.revision) if sight.life in (Life.DOWN, Life.OFF) else None
+
+
+def _report_of(stored: StoredMachine) -> BootReport | None:
+    """Return what it said of the boot that it was last given power for."""
+    if not stored.report or stored.reported_at is None or stored.powered_at is None:
+        return None
+    if stored.reported_at < stored.powered_at:
+        return None
+    try:
+        return parse_report(stored.report)
+    except InputError:
+        return None
+
+
+def _fail(machine: Machine, problem: str) -> Become:
+    return Become(replace(machine, phase=Phase.FAILED, ready_at=None, problem=problem))
+
+
+def _told(machine: Machine, problem: str) -> Become | None:
+    return None if machine.problem == problem else Become(replace(machine, problem=problem))

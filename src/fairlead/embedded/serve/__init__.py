@@ -1,0 +1,1 @@
+"""The process: servers, their routes, the loop, and the client that commands use."""

@@ -1,0 +1,138 @@
+"""What commands ask about machines, and what they do to them."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from fairlead.contract.boot_report import parse_report
+from fairlead.contract.json_text import parse_json, plain
+from fairlead.controller.describe import event_view
+from fairlead.controller.describe_machine import difference_views, machine_view, sentence_about
+from fairlead.controller.describe_plan import View, moment_view
+from fairlead.controller.observe import observe
+from fairlead.controller.think import think
+from fairlead.embedded.machines.kind import Fault
+from fairlead.embedded.serve.api_request import Plane, answered, no_such, read_fields
+from fairlead.embedded.store.machines import StoredMachine
+from fairlead.errors import InputError
+from fairlead.inputs.leaf import Json
+from fairlead.inputs.shape import kind_of
+
+
+class MachineRoutes:
+    """Routes below /v1/machines, over one control plane."""
+
+    def __init__(self, plane: Plane) -> None:
+        self._plane = plane
+
+    def routes(self) -> list[Route]:
+        """Return the routes."""
+        return [
+            Route("/v1/machines", self.list_all, methods=["GET"]),
+            Route("/v1/machines/{name}", self.show, methods=["GET"]),
+            Route("/v1/machines/{name}", self.delete, methods=["DELETE"]),
+            Route("/v1/machines/{name}/fault", self.break_one, methods=["POST"]),
+        ]
+
+    async def list_all(self, request: Request) -> Response:
+        """Return machines, of one pool or of all."""
+        world = self._plane.world
+        pool = request.query_params.get("pool", "")
+        with_gone = request.query_params.get("gone", "") not in ("", "0")
+        found = world.machines.list_stored(pool, with_gone=with_gone)
+        if pool and not found and pool not in world.pools.list_pools():
+            raise no_such("pool", pool, world.pools.list_pools())
+        return answered({"machines": [stored_view(stored) for stored in found]})
+
+    async def show(self, request: Request) -> Response:
+        """Return one machine in full."""
+        stored = self._find(request)
+        world = self._plane.world
+        events = world.journal.read_machine_events(stored.machine.name)
+        return answered(
+            {
+                **stored_view(stored),
+                "report": _report_of(stored),
+                "events": [event_view(event) for event in events],
+                **self._standing(stored),
+            }
+        )
+
+    async def delete(self, request: Request) -> Response:
+        """Tell a machine to leave, because its owner says so."""
+        await read_fields(request, {})
+        name = self._find_living(request).machine.name
+        self._plane.world.machines.delete_machine(name)
+        self._plane.wake()
+        return answered({})
+
+    async def break_one(self, request: Request) -> Response:
+        """Say what a machine does wrong from here on."""
+        fields = await read_fields(request, {"fault": str})
+        name = self._find_living(request).machine.name
+        self._plane.world.machines.write_fault(name, parse_fault(fields["fault"], "fault"))
+        self._plane.wake()
+        return answered({})
+
+    def _find(self, request: Request) -> StoredMachine:
+        machines = self._plane.world.machines
+        name = request.path_params["name"]
+        stored = machines.find_machine(name)
+        if stored is None:
+            raise no_such("machine", name, (machine.name for machine in machines.list_all()))
+        return stored
+
+    def _find_living(self, request: Request) -> StoredMachine:
+        stored = self._find(request)
+        if stored.gone_at is not None:
+            living = (machine.name for machine in self._plane.world.machines.list_all())
+            raise no_such("living machine", stored.machine.name, living)
+        return stored
+
+    def _standing(self, stored: StoredMachine) -> View:
+        """Return what a machine lacks, and why it is or is not being replaced."""
+        machine, world = stored.machine, self._plane.world
+        if stored.gone_at is not None:
+            reason = machine.reason or "nobody said why"
+            told = f"{machine.name} is gone since {moment_view(stored.gone_at)}: {reason}."
+            return {"difference": [], "sentence": told}
+        now = self._plane.now()
+        seen = observe(machine.pool, world.world())
+        thought = think(seen, now)
+        return {
+            "difference": difference_views(machine, seen, thought),
+            "sentence": sentence_about(machine, seen, thought, now),
+        }
+
+
+def stored_view(stored: StoredMachine) -> View:
+    """Return a machine with what only this edge knows of it."""
+    known = {
+        "kind": stored.kind,
+        "fault": stored.fault.value,
+        "gone_at": moment_view(stored.gone_at),
+        "boot_ms": _boot_ms(stored.report) if stored.report else None,
+    }
+    return machine_view(stored.machine, known)
+
+
+def parse_fault(value: Json, field: str) -> Fault:
+    """Return what a machine is to do wrong. Raises InputError."""
+    names = [fault.value for fault in Fault]
+    if value not in names:
+        raise InputError(f"found {kind_of(value)}, expected {', '.join(names)}", field=field)
+    return Fault(value)
+
+
+def _report_of(stored: StoredMachine) -> Json:
+    return plain(parse_json(stored.report)) if stored.report else None
+
+
+# A list of machines is asked for several times a second, and a report never changes.
+@lru_cache(maxsize=4096)
+def _boot_ms(report: bytes) -> float:
+    return parse_report(report).took_ms

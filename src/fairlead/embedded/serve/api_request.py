@@ -1,0 +1,147 @@
+"""
+One request of a command, and its answer: JSON both ways.
+
+An error travels as its class and its parts, so that the command raises what was raised here.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any, Protocol
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from fairlead.contract.json_text import Pairs, parse_json, plain
+from fairlead.controller.loop import Failure
+from fairlead.embedded.store.world import EmbeddedWorld
+from fairlead.errors import (
+    ConflictError,
+    FairleadError,
+    InputError,
+    InvariantError,
+    TrustError,
+    UnavailableError,
+)
+from fairlead.inputs.leaf import Json
+from fairlead.inputs.shape import kind_of
+
+# Four times what a command reads from a file.
+LARGEST_BODY = 16 << 20
+
+STATUS_OF: Mapping[type[FairleadError], int] = {
+    InputError: 400,
+    TrustError: 403,
+    ConflictError: 409,
+    UnavailableError: 503,
+    InvariantError: 500,
+}
+NOT_FOUND = 404
+
+# Names in a hint; a command lists them all.
+MOST_NAMES = 10
+
+
+class Plane(Protocol):
+    """What commands need of a control plane."""
+
+    world: EmbeddedWorld
+
+    def now(self) -> datetime:
+        """Return this moment."""
+
+    def wake(self) -> None:
+        """Ask for a pass soon."""
+
+    def stop(self) -> None:
+        """Ask for an orderly end."""
+
+    def health(self) -> dict[str, Any]:
+        """Return what is running."""
+
+    def failures(self) -> Mapping[str, Failure]:
+        """Return the pools whose last pass failed, and why."""
+
+
+class NotFoundError(InputError):
+    """There is nothing of this name; the hint says what there is."""
+
+
+def no_such(what: str, name: str, names: Iterable[str]) -> NotFoundError:
+    """Return the error for a name that nothing has."""
+    known = sorted(names)
+    shown = ", ".join(known[:MOST_NAMES]) + (" ..." if len(known) > MOST_NAMES else "")
+    hint = f"there is {shown}" if known else f"there is no {what} at all"
+    return NotFoundError(f"there is no {what} {name!r}", hint=hint)
+
+
+async def read_fields(request: Request, kinds: Mapping[str, type]) -> dict[str, Any]:
+    """
+    Return the fields of a body, each of its kind; what is missing or null has its kind's empty
+    value, or is None where the kind is `object`. Raises InputError by field.
+    """
+    body = bytearray()
+    async for part in request.stream():
+        body += part
+        if len(body) > LARGEST_BODY:
+            raise InputError(f"the request has more than {LARGEST_BODY} bytes")
+    value = parse_json(bytes(body)) if body.strip() else Pairs()
+    if not isinstance(value, Pairs):
+        raise InputError(f"found {kind_of(value)}, expected a mapping")
+    fields = plain(value)
+    for name in fields:
+        if name not in kinds:
+            hint = "known: " + ", ".join(kinds) if kinds else "nothing is expected here"
+            raise InputError("this field is not known", field=name, hint=hint)
+    return {name: _field_of(fields.get(name), name, kind) for name, kind in kinds.items()}
+
+
+def _field_of(value: Json, name: str, kind: type) -> Json:
+    if value is None:
+        return None if kind is object else kind()
+    if not isinstance(value, kind):
+        names = {list: "a list", dict: "a mapping", bool: "true or false", str: "text"}
+        raise InputError(f"found {kind_of(value)}, expected {names[kind]}", field=name)
+    return value
+
+
+def number_asked(request: Request, name: str, otherwise: int, most: int) -> int:
+    """Return a whole number of the query. Raises InputError."""
+    text = request.query_params.get(name)
+    if text is None:
+        return otherwise
+    if not text.isascii() or not text.isdigit() or not 0 < int(text[:9]) <= most:
+        raise InputError(f"found {kind_of(text)}, expected a number from 1 to {most}", field=name)
+    return int(text)
+
+
+def answered(fields: Mapping[str, Json], status: int = 200) -> Response:
+    """Return an answer."""
+    headers = {"Cache-Control": "no-store"}
+    text = json.dumps(fields, separators=(",", ":"))
+    return Response(text + "\n", status, headers, media_type="application/json")
+
+
+async def answer_error(request: Request, error: Exception) -> Response:
+    """Return the answer to a request that failed."""
+    del request
+    if isinstance(error, HTTPException):  # no such path, or no such method there
+        error = InputError(f"the control plane has nothing there: {error.detail}")
+        return answered(_error_fields(error), NOT_FOUND)
+    if not isinstance(error, FairleadError):
+        told = f"{type(error).__name__}: {error}"
+        error = InvariantError(f"a defect of the control plane: {told}")
+    kind = next(kind for kind in STATUS_OF if isinstance(error, kind))
+    status = NOT_FOUND if isinstance(error, NotFoundError) else STATUS_OF[kind]
+    return answered(_error_fields(error), status)
+
+
+def _error_fields(error: FairleadError) -> dict[str, Json]:
+    kind = next(kind.__name__ for kind in STATUS_OF if isinstance(error, kind))
+    told = {"kind": kind, "problem": str(error), "field": "", "hint": ""}
+    if isinstance(error, InputError):
+        told |= {"problem": error.problem, "field": error.field, "hint": error.hint}
+    return {"error": told}

@@ -1,0 +1,229 @@
+"""
+The embedded control plane: one process, one event loop, one writer.
+
+Everything that it knows is in its state directory. Killed at any moment and started again, it
+goes on where it was: machines run on meanwhile, and the payload service comes back at the same
+address, since machines that boot know no other.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import os
+import secrets
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from fairlead import __version__
+from fairlead.controller.loop import Failure, Loop
+from fairlead.controller.reconcile import Chance
+from fairlead.controller.replay import prove_replay
+from fairlead.embedded.machines.drive import Driver
+from fairlead.embedded.serve.api import make_api
+from fairlead.embedded.serve.certificates import make_or_read
+from fairlead.embedded.serve.kept_text import read_or_draw
+from fairlead.embedded.serve.proposal import Proposal, propose
+from fairlead.embedded.serve.server import listen, make_server
+from fairlead.embedded.serve.unix_socket import bind
+from fairlead.embedded.store.database import Store
+from fairlead.embedded.store.payloads import StoredPayloads
+from fairlead.embedded.store.world import EmbeddedWorld
+from fairlead.errors import InputError, InvariantError, UnavailableError
+from fairlead.inputs.leaf import Json
+from fairlead.inputs.platform_inputs import Stub
+from fairlead.payload.app import make_app
+from fairlead.payload.join import Join
+
+if TYPE_CHECKING:
+    from fairlead.embedded.machines.kind import MachineKind
+    from fairlead.embedded.state_directory import StateDirectory
+
+# Passes between two looks at the machines: a fleet of changed pools must not stop boots.
+MOST_PASSES = 50
+
+# Seconds. What changes by itself, like a process that ended, is noticed after the first while
+# something moves, and after the second while nothing does.
+MOVING_S = 0.05
+IDLE_S = 0.5
+
+TOKEN_BYTES = 32
+
+# There is no API server in an embedded cluster: nodes are written the files that they would join
+# with. The name is one that no resolver answers (RFC 6761).
+NO_API_SERVER = "cluster.invalid:6443"
+
+# As Kubernetes draws them: no vowels, so no words.
+NAME_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
+NAME_LENGTH = 6
+
+
+class ControlPlane:
+    """One control plane over one state directory. Raises ConflictError if another one has it."""
+
+    def __init__(self, directory: StateDirectory, kind: MachineKind) -> None:
+        directory.make()
+        self.directory = directory
+        self.started_at = self.now()
+        self._kind = kind
+        self._store = Store(directory)
+        self._certificates = make_or_read(directory.certificates)
+        self._listener = listen(directory.port)
+        self._is_stopping = asyncio.Event()
+        self._is_woken = asyncio.Event()
+        self.world = EmbeddedWorld(self._store, directory, self._stub(), self.now, kind=kind.name)
+        self._refuse_other_kinds()
+        self._tell_strangers()
+        markers = self.world.pools.markers
+        self._loop = Loop(self.world.world(), chance(), markers, _log_failure)
+        self._driver = Driver(self.world, kind, self.now)
+
+    @staticmethod
+    def now() -> datetime:
+        """Return this moment."""
+        return datetime.now(UTC)
+
+    def wake(self) -> None:
+        """Ask for a pass soon."""
+        self._is_woken.set()
+
+    def stop(self) -> None:
+        """Ask for an orderly end. Machines run on."""
+        self._is_stopping.set()
+        self._is_woken.set()
+
+    def health(self) -> dict[str, object]:
+        """Return what `fairlead up` waits for and `fairlead down` needs."""
+        return {
+            "version": __version__,
+            "pid": os.getpid(),
+            "started_at": self.started_at.isoformat(),
+            "payload_endpoint": self._listener.address,
+            "machines": self._kind.name,
+            "pools": len(self.world.pools.list_pools()),
+        }
+
+    def failures(self) -> Mapping[str, Failure]:
+        """Return the pools whose last pass failed, and why."""
+        return self._loop.failures
+
+    def declare(self, documents: Sequence[Json]) -> None:
+        """Put documents in force before anybody is served. Raises InputError by field."""
+        propose(self.world, Proposal(documents=documents, is_kept=True), self.now())
+
+    def close(self) -> None:
+        """Let go of the state directory. Afterwards another control plane may have it."""
+        self._listener.socket.close()
+        self._store.close()
+
+    async def run(self, when_ready: Callable[[], None] = lambda: None) -> None:
+        """Serve and reconcile until stopped. Afterwards the state directory is free again."""
+        try:
+            self._refuse_broken_scheme()
+            payloads = make_app(StoredPayloads(self.world, self.wake), self.now, self._join())
+            servers = {
+                make_server(payloads, self._certificates): self._listener.socket,
+                make_server(make_api(self)): bind(self.directory.socket),
+            }
+            async with asyncio.TaskGroup() as group:
+                for server, bound in servers.items():
+                    group.create_task(server.serve([bound]))
+                for server in servers:
+                    await server.is_ready()
+                when_ready()
+                await self._work()
+                for server in servers:
+                    server.should_exit = True
+        except BaseExceptionGroup as group:
+            raise group.exceptions[0] from group  # one of our own, that the others end with
+        finally:
+            self.directory.socket.unlink(missing_ok=True)
+            self.close()
+
+    async def _work(self) -> None:
+        while not self._is_stopping.is_set():
+            self._is_woken.clear()
+            await self._rest(MOVING_S if self._move() else self._idle_s())
+        await self._driver.rest()
+
+    def _move(self) -> bool:
+        """Make passes and moves; say whether there were any. A store that fails is tried again."""
+        try:
+            passes = self._loop.run_due(self.now(), MOST_PASSES)
+            return bool(passes + self._driver.tick())
+        except UnavailableError as error:
+            sys.stderr.write(f"fairlead: {error}\n")
+            return False
+
+    def _idle_s(self) -> float:
+        """Return how long nothing happens by itself: a token, a window or a retry may be due."""
+        now = self.now()
+        due = self._loop.next_due(now)
+        return min(IDLE_S, max((due - now).total_seconds(), MOVING_S)) if due else IDLE_S
+
+    async def _rest(self, longest_s: float) -> None:
+        try:
+            await asyncio.wait_for(self._is_woken.wait(), longest_s)
+        except TimeoutError:
+            return
+
+    def _stub(self) -> Stub:
+        return Stub(
+            endpoint=f"{self._listener.address}/v1/node-config",
+            report=f"{self._listener.address}/v1/boot-report",
+            ca=self._certificates.ca_pem,
+        )
+
+    def _refuse_broken_scheme(self) -> None:
+        proof = prove_replay(self.world.world())
+        if proof.broken:
+            raise InvariantError(
+                f"this version hashes equal inputs apart ({len(proof.broken)} of {proof.compared} "
+                "pools), so it does not act; go back to the version before"
+            )
+
+    def _tell_strangers(self) -> None:
+        known = {stored.machine.name for stored in self.world.machines.list_stored()}
+        for name in self._kind.list_names():
+            if name not in known:
+                place = self.directory.machines / name
+                sys.stderr.write(f"fairlead: {place} belongs to no machine that is known here\n")
+
+    def _refuse_other_kinds(self) -> None:
+        found = {stored.kind for stored in self.world.machines.list_stored()} - {self._kind.name}
+        if found:
+            self.close()
+            kinds = ", ".join(sorted(found))
+            raise InputError(
+                f"the machines in {self.directory.path} are of the kind {kinds}",
+                hint=f"start with --machines {kinds}, or with another --state",
+            )
+
+    def _join(self) -> Join:
+        token = read_or_draw(self.directory.bootstrap_token, _draw_bootstrap_token)
+        return Join(server=NO_API_SERVER, ca=self._certificates.ca_pem, token=token)
+
+
+def _log_failure(pool: str, error: Exception) -> None:
+    sys.stderr.write(f"fairlead: pass over {pool} failed: {type(error).__name__}: {error}\n")
+
+
+def chance() -> Chance:
+    """Return where tokens and names are drawn from: the kernel."""
+    return Chance(draw_token=_draw_token, draw_name=_draw_name)
+
+
+def _draw_token() -> str:
+    return base64.b64encode(secrets.token_bytes(TOKEN_BYTES)).decode()
+
+
+def _draw_bootstrap_token() -> str:
+    """Return a token as Kubernetes defines bootstrap tokens: ID.SECRET."""
+    return f"{secrets.token_hex(3)}.{secrets.token_hex(8)}"
+
+
+def _draw_name(pool: str) -> str:
+    letters = (secrets.choice(NAME_LETTERS) for _ in range(NAME_LENGTH))
+    return f"{pool}-{''.join(letters)}"

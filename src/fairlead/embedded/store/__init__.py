@@ -1,0 +1,1 @@
+"""Where pools, records, machines, secrets and events are kept: one SQLite database."""

@@ -1,0 +1,50 @@
+"""The embedded world: every seam of the controller over one store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+
+from fairlead.controller.observe import Code, World
+from fairlead.embedded.state_directory import StateDirectory
+from fairlead.embedded.store.database import Store
+from fairlead.embedded.store.journal import StoredJournal
+from fairlead.embedded.store.machines import StoredMachines
+from fairlead.embedded.store.pools import StoredPools
+from fairlead.embedded.store.secrets import StoredSecrets
+from fairlead.inputs.platform_inputs import Stub
+
+
+class EmbeddedWorld:
+    """
+    The seams of one control plane.
+
+    stub: where machines reach it, unless the platform says otherwise. kind: what machines that
+    are made from here on are.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        directory: StateDirectory,
+        stub: Stub,
+        now: Callable[[], datetime],
+        *,
+        kind: str = "directory",
+    ) -> None:
+        self.store = store
+        self.code = Code()
+        self.pools = StoredPools(store, directory.secrets, stub)
+        self.machines = StoredMachines(store, now, kind)
+        self.secrets = StoredSecrets(store)
+        self.journal = StoredJournal(store)
+
+    def world(self) -> World:
+        """Return this world as the controller sees it."""
+        return World(
+            pools=self.pools,
+            machines=self.machines,
+            secrets=self.secrets,
+            journal=self.journal,
+            code=self.code,
+        )
