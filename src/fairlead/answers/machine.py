@@ -1,0 +1,45 @@
+"""Machines in answers."""
+
+from fairlead.answers.document import Document, Json, Moment
+from fairlead.answers.event import Event
+from fairlead.answers.leaf import LeafDifference
+from fairlead.answers.words import Fault, Phase
+
+
+class MachineAnswer(Document, frozen=True, kw_only=True):
+    """
+    One machine, living or gone.
+
+    revision: what its template named. booted: what it fetched, or ''. heading_for: what a change in
+    place takes it to, or ''. kind, fault, boot_ms: what only its edge knows.
+    """
+
+    name: str
+    pool: str
+    phase: Phase
+    revision: str
+    booted: str
+    heading_for: str
+    created_at: Moment
+    ready_at: Moment | None
+    problem: str
+    reason: str
+    kind: str = ""
+    fault: Fault = Fault.NONE
+    gone_at: Moment | None = None
+    boot_ms: float | None = None
+
+
+class MachineDetail(MachineAnswer, frozen=True, kw_only=True):
+    """One machine in full. report: what it said of its last boot, or None."""
+
+    report: Json
+    events: tuple[Event, ...]
+    difference: tuple[LeafDifference, ...]
+    sentence: str
+
+
+class Machines(Document, frozen=True, kw_only=True):
+    """Machines of one pool or of all."""
+
+    machines: tuple[MachineAnswer, ...]

@@ -1,0 +1,86 @@
+"""The remaining answers of a control plane: to proposals, changes and questions about itself."""
+
+from collections.abc import Mapping
+
+from fairlead.answers.document import Document, Json, Moment
+from fairlead.answers.leaf import PlatformLeaf
+from fairlead.answers.plan import Plan
+from fairlead.answers.pool import PoolAnswer
+
+
+class Proposed(Document, frozen=True, kw_only=True):
+    """
+    What documents would do.
+
+    bases: by kind and name, a digest of the document in force that each would take the place of;
+    '' where there is none. Applying with these is refused if one of them changed meanwhile.
+    """
+
+    plans: tuple[Plan, ...]
+    bases: Mapping[str, str]
+
+
+class Applied(Proposed, frozen=True, kw_only=True):
+    """What documents do: those that say anything new, by kind and name, and those that do not."""
+
+    applied: tuple[str, ...]
+    unchanged: tuple[str, ...]
+
+
+class PatchedPool(Document, frozen=True, kw_only=True):
+    """One pool after some of its fields were changed."""
+
+    plan: Plan
+    pool: PoolAnswer
+    applied: tuple[str, ...]
+
+
+class Platform(Document, frozen=True, kw_only=True):
+    """The platform's document, and its leaves with the pools that do not have the latest."""
+
+    document: Json
+    leaves: tuple[PlatformLeaf, ...]
+
+
+class PatchedPlatform(Document, frozen=True, kw_only=True):
+    """The platform after some of its fields were changed."""
+
+    plans: tuple[Plan, ...]
+    platform: Platform
+    applied: tuple[str, ...]
+
+
+class Leaving(Document, frozen=True, kw_only=True):
+    """The machines that leave with a pool."""
+
+    machines: tuple[str, ...]
+
+
+class Done(Document, frozen=True, kw_only=True):
+    """It was done, and there is nothing to say about it."""
+
+
+class Health(Document, frozen=True, kw_only=True):
+    """What is running."""
+
+    version: str
+    pid: int
+    started_at: Moment
+    payload_endpoint: str
+    machines: str
+    pools: int
+
+
+class Refusal(Document, frozen=True, kw_only=True):
+    """Why a request was refused: the class of the error and its parts."""
+
+    kind: str
+    problem: str
+    field: str = ""
+    hint: str = ""
+
+
+class Refused(Document, frozen=True, kw_only=True):
+    """The answer to a request that was refused."""
+
+    error: Refusal

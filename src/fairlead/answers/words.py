@@ -1,0 +1,115 @@
+"""
+The closed lists of words in answers, each with the text that stands in JSON.
+
+They are used wherever the thing itself is decided, so that a word is written down once.
+"""
+
+import enum
+
+
+class PoolState(enum.Enum):
+    """Where a pool is between two settled moments."""
+
+    NEW = "New"
+    SETTLED = "Settled"
+    DRIFTED = "Drifted"
+    ROLLING_OUT = "RollingOut"
+    SUPERSEDING = "Superseding"
+    HELD = "Held"
+    BLOCKED = "Blocked"
+    LEAVING = "Leaving"
+
+
+class Strategy(enum.Enum):
+    """Who takes stale machines away."""
+
+    ROLLING = "RollingUpdate"
+    ON_DELETE = "OnDelete"
+    IN_PLACE = "InPlace"
+
+
+class ChangeClass(enum.Enum):
+    """How much a plan disturbs, the least first; carrying it out never does more."""
+
+    NONE = "none"
+    IN_PLACE = "in-place"
+    REPLACE = "replace"
+    DELETE = "delete"
+
+
+class WaitFor(enum.Enum):
+    """The closed list of things that a rollout waits for; the value is the stable reason."""
+
+    STOP = "EverythingStopped"
+    PAUSE = "Paused"
+    WINDOW = "OutsideWindow"
+    HALT = "Halted"
+    PLAN = "PlanExceeded"
+    SOAK = "Soaking"
+    OWNER = "WaitsForOwner"  # OnDelete
+    JOIN = "MachineNotJoined"
+    READY = "MachineNotReady"
+    LEAVE = "MachineLeaving"
+    CHANGE = "MachineChanging"
+    OBSERVED = "TemplateNotObserved"
+    EDGE = "ReplacedByItsEdge"
+    BUDGET = "BudgetSpent"
+    RETRY = "PassFailed"  # the controller tries again
+
+
+class LeafClass(enum.Enum):
+    """What a change of a leaf means."""
+
+    INTENT = "intent"  # replaces machines
+    PLATFORM = "platform"  # waits for the next rollout
+    CONTENT = "content"  # what the pool's secretContent says
+    IN_PLACE = "in-place"  # applied without replacing anything
+    IGNORED = "ignored"  # never acted on; the row says why
+    UNKNOWN = "unknown"  # no row names it; it counts as the platform's
+
+
+class Severity(enum.Enum):
+    """How much a held platform change may hurt; a pool may set a maximum age for each."""
+
+    ROUTINE = "routine"
+    SECURITY = "security"
+    CONNECTIVITY = "connectivity"
+
+
+class Phase(enum.Enum):
+    """Where a machine is in its life. It leaves only because it was told to."""
+
+    BOOTING = "booting"
+    READY = "ready"
+    NOT_READY = "not-ready"
+    FAILED = "failed"
+    LEAVING = "leaving"  # drains, then goes
+
+
+class Fault(enum.Enum):
+    """What a machine does wrong on request, for demonstrations and tests."""
+
+    NONE = "none"
+    FAIL_BOOT = "fail-boot"  # its image cannot provision: the boot ends with exit code 241
+    NEVER_JOIN = "never-join"  # power never reaches it
+    STUCK_DRAIN = "stuck-drain"  # when told to leave, it does not
+    BREAK = "break"  # ready today, failed now
+
+
+class EventKind(enum.Enum):
+    """Everything that can be told about a pool."""
+
+    POOL_ADOPTED = "PoolAdopted"
+    ROLLOUT_STARTED = "RolloutStarted"
+    ROLLOUT_RETARGETED = "RolloutRetargeted"
+    ROLLOUT_COMPLETED = "RolloutCompleted"
+    ROLLOUT_HALTED = "RolloutHalted"
+    ROLLOUT_RESUMED = "RolloutResumed"
+    CHANGE_HELD = "PlatformChangeHeld"
+    CHANGE_CLEARED = "PlatformChangeCleared"
+    MACHINES_CREATED = "MachinesCreated"
+    MACHINE_LEAVES = "MachineLeaves"
+    SECRET_RECREATED = "SecretRecreated"  # noqa: S105 - the name of an event
+    SEEDED = "Seeded"
+    SEEDED_WITHOUT_EVIDENCE = "SeededWithoutEvidence"
+    POOL_DELETED = "PoolDeleted"
