@@ -21,6 +21,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from fairlead.answers.words import ChangeClass, Phase
 from fairlead.controller.loop import Loop
 from fairlead.controller.observe import Snapshot, observe
 from fairlead.controller.reconcile import Chance
@@ -30,8 +31,6 @@ from fairlead.embedded.store.database import Store
 from fairlead.embedded.store.world import EmbeddedWorld
 from fairlead.inputs.parse import API_VERSION
 from fairlead.inputs.platform_inputs import Stub
-from fairlead.rollout.machines import Phase
-from fairlead.rollout.record import ChangeClass
 
 POOLS = 10_000
 MACHINES_EACH = 3

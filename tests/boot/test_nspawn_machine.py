@@ -23,9 +23,10 @@ from conformance.machine_seeds import (
     wait_until,
 )
 from fairlead.agent.report.record import parse_record
+from fairlead.answers.words import Fault
 from fairlead.embedded.machines.control_group import groups_of
 from fairlead.embedded.machines.image import unmount
-from fairlead.embedded.machines.kind import Fault, Life, Seed
+from fairlead.embedded.machines.kind import Life, Seed
 from fairlead.embedded.machines.nspawn import NspawnMachines, container_name, stop
 from fairlead.embedded.machines.process import children_of, find_process, list_processes
 from process.tls_server import answer, make_pair, serving

@@ -15,18 +15,21 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from fairlead.controller.observe import PoolDocuments, PoolStatus
+from fairlead.answers.event import Event
+from fairlead.answers.plan import Plan
+from fairlead.answers.pool import PoolStatus
+from fairlead.controller.observe import PoolDocuments
 from fairlead.embedded.state_directory import StateDirectory
-from fairlead.embedded.store.database import Store, render_value
+from fairlead.embedded.store.database import Store
+from fairlead.embedded.store.values import render_document, render_value
 from fairlead.embedded.store.world import EmbeddedWorld
 from fairlead.errors import InvariantError
 from fairlead.inputs.platform_inputs import Stub
 from fairlead.rollout.machines import Machine, NodeSettings, Template
-from fairlead.rollout.record import PoolRecord, RolloutPlan
+from fairlead.rollout.record import PoolRecord
 from fairlead.rollout.secrets import TokenSecret, UserData
 from fairlead.sim.clock import Clock
 from fairlead.sim.world import SimWorld
-from fairlead.timeline.event import Event
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
@@ -205,7 +208,7 @@ class StoredWorld(SimWorld):
         known = self._find_documents(pool)
         if known and known.is_leaving:  # refused here, and allowed where Kubernetes is the store
             with self.store.writing() as connection:
-                text = render_value(documents.pool)
+                text = render_document(documents.pool)
                 connection.execute("UPDATE pools SET document = ? WHERE name = ?", (text, pool))
             return
         self.edge.pools.write_pool(documents.pool)
@@ -282,7 +285,7 @@ class StoredWorld(SimWorld):
         with self._naming("status", pool):
             self.edge.pools.write_status(pool, status)
 
-    def find_plan(self, pool: str) -> RolloutPlan | None:
+    def find_plan(self, pool: str) -> Plan | None:
         return self.edge.pools.find_plan(pool)
 
     def forget_pool(self, pool: str) -> None:

@@ -21,8 +21,9 @@ from conformance.machine_seeds import (
     wait_until,
 )
 from fairlead.agent.report.record import parse_record
+from fairlead.answers.words import Fault
 from fairlead.embedded.machines.directory import DirectoryMachines
-from fairlead.embedded.machines.kind import Fault, Life, MachineKind, Seed
+from fairlead.embedded.machines.kind import Life, MachineKind, Seed
 from fairlead.embedded.machines.nspawn import NspawnMachines
 from fairlead.embedded.machines.process import find_process, list_processes
 from process.tls_server import make_pair

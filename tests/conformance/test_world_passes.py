@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from conformance.stored_world import restart
-from fairlead.rollout.machines import Phase
+from fairlead.answers.words import Phase
 from fairlead.rollout.secrets import is_valid
 from fairlead.sim.world import ControllerKilledError, SimWorld
 from transitions.pool_worlds import (

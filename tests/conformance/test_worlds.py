@@ -8,15 +8,17 @@ from datetime import timedelta
 import pytest
 
 from conformance.stored_world import restart
-from fairlead.controller.observe import PoolState, PoolStatus
+from fairlead.answers.event import Event
+from fairlead.answers.plan import Plan
+from fairlead.answers.pool import PoolStatus
+from fairlead.answers.words import ChangeClass, EventKind, Phase, PoolState
 from fairlead.errors import ConflictError, InvariantError
 from fairlead.inputs.platform_inputs import Stub
-from fairlead.rollout.machines import NodeSettings, Phase, Template
-from fairlead.rollout.record import ChangeClass, PoolRecord, RolloutPlan
+from fairlead.rollout.machines import NodeSettings, Template
+from fairlead.rollout.record import PoolRecord
 from fairlead.rollout.secrets import TokenSecret, UserData
 from fairlead.sim.clock import START
 from fairlead.sim.world import SimWorld
-from fairlead.timeline.event import Event, EventKind
 from pool_documents import make_revision, pool_document
 from transitions.pool_worlds import POOL
 
@@ -86,19 +88,19 @@ def test_records_status_and_plans_are_none_until_they_are_written_and_come_back_
         desired=3,
         conditions=(),
     )
-    plan = RolloutPlan(
+    plan = Plan(
         pool=POOL,
         change=ChangeClass.REPLACE,
         intent_hash="1",
         platform_hash="2",
         because="imageBase",
         machines=("workers-b", "workers-a"),
-        estimate=timedelta(minutes=3),
+        estimate_s=180.0,
     )
 
     world.write_record(first)
     world.write_record(record)
-    world.write_status(POOL, replace(status, updated=2))
+    world.write_status(POOL, status.but(updated=2))
     world.write_status(POOL, status)
     world.plans[POOL] = plan
     restart(world)
@@ -284,7 +286,7 @@ def test_settings_reach_a_running_machine_and_no_other(world: SimWorld) -> None:
     settings = NodeSettings(
         labels={"team": "b"},
         taints=({"key": "gpu", "effect": "NoSchedule"},),
-        detach_timeout=timedelta(seconds=90),
+        drain_timeout=timedelta(seconds=90),
     )
 
     world.apply_settings("workers-a", settings)

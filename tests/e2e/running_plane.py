@@ -12,9 +12,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from fairlead.embedded.serve.client import Client
 from fairlead.embedded.state_directory import StateDirectory
 from fairlead.errors import UnavailableError
+from service.raw_client import RawClient
 
 DEADLINE_S = 60.0
 
@@ -24,7 +24,7 @@ class RunningPlane:
 
     def __init__(self, path: Path, *words: str) -> None:
         self.directory = StateDirectory(path)
-        self.client = Client(self.directory)
+        self.client = RawClient(self.directory)
         self._words = words
         self._process: subprocess.Popen[bytes] | None = None
 

@@ -13,11 +13,12 @@ from collections import Counter
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
+from fairlead.answers.words import Phase
 from fairlead.controller.observe import Code, PoolDocuments, Resolved
 from fairlead.controller.reconcile import preview
 from fairlead.inputs.platform_inputs import CODE_DEFAULTS
 from fairlead.revision.hashing import Scheme
-from fairlead.rollout.machines import Machine, Phase, Template
+from fairlead.rollout.machines import Machine, Template
 from fairlead.rollout.secrets import hashed, is_valid
 from fairlead.rollout.step import CreateMachine, PointTemplate, RemoveMachine
 from fairlead.sim.world import ControllerKilledError, SimWorld

@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
+from fairlead.answers.words import ChangeClass, LeafClass
 from fairlead.controller.reconcile import preview
-from fairlead.decision.decide import Circumstances, decide
+from fairlead.decision.decide import decide
 from fairlead.decision.decision import ChangedIntent, HoldPlatformChange, ReplaceMachines
 from fairlead.decision.held import held_changes
-from fairlead.inputs.leaf import Json, LeafClass
+from fairlead.inputs.leaf import Json
 from fairlead.inputs.registry import REGISTRY
 from fairlead.revision.difference import difference_of
 from fairlead.revision.hashing import revision_of
-from fairlead.rollout.record import ChangeClass
 from pool_documents import leaves_of
 from transitions.pool_worlds import POOL, edit, edit_platform, settled_world, template_writes
 from transitions.test_hypershift_cases import INTENT_EDITS, PLATFORM_EDITS
@@ -57,7 +57,7 @@ def flip(leaf_class: LeafClass, count: int) -> list[tuple[str, Any]]:
         leaf = paths[number % len(paths)]
         wanted = revision_of(flipped(leaves, leaf, number))
         held = held_changes(difference_of(running, wanted).platform, {}, (), NOON)
-        found.append((leaf, decide(running, wanted, Circumstances(held=held))))
+        found.append((leaf, decide(running, wanted, held)))
     return found
 
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
+from fairlead.answers.reply import Health
+from fairlead.answers.words import Phase
 from fairlead.controller.loop import Failure
 from fairlead.controller.reconcile import Chance, reconcile
 from fairlead.embedded.state_directory import StateDirectory
 from fairlead.embedded.store.database import Store
 from fairlead.embedded.store.world import EmbeddedWorld
 from fairlead.inputs.platform_inputs import Stub
-from fairlead.rollout.machines import Machine, Phase
+from fairlead.rollout.machines import Machine
 
 STUB = Stub(endpoint="https://127.0.0.1:1/v1/node-config", ca="CA")
 MOST_PASSES = 200
@@ -48,8 +50,15 @@ class StoredPlane:
     def failures(self) -> dict[str, Failure]:
         return self.failed
 
-    def health(self) -> dict[str, Any]:
-        return {"version": "0", "pools": len(self.world.pools.list_pools())}
+    def health(self) -> Health:
+        return Health(
+            version="0",
+            pid=os.getpid(),
+            started_at=self.moment,
+            payload_endpoint="https://127.0.0.1:1",
+            machines="directory",
+            pools=len(self.world.pools.list_pools()),
+        )
 
     # What a test does with it.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import socket
 import stat
 import subprocess
@@ -18,11 +19,11 @@ import pytest
 
 from fairlead.controller.loop import Failure
 from fairlead.embedded.serve.api import make_api
-from fairlead.embedded.serve.client import Client
 from fairlead.embedded.serve.unix_socket import bind, connect
 from fairlead.embedded.state_directory import StateDirectory
 from fairlead.errors import ConflictError, InputError, InvariantError, UnavailableError
 from pool_documents import platform_document, pool_document
+from service.raw_client import RawClient
 from service.served_app import ServedApp, served_app
 from service.stored_plane import StoredPlane
 
@@ -37,12 +38,12 @@ class Commands:
         self.directory = directory
         self.plane = plane
         self.app = app
-        self.ask = Client(directory).request
+        self.ask = RawClient(directory).request
 
     def settle(self) -> None:
         self.app.call(self.plane.settle)
 
-    def apply(self, *documents: Any) -> dict[str, Any]:
+    def apply(self, *documents: Any) -> Any:
         """What `fairlead apply` does: show, then apply what was shown."""
         plans = self.ask("POST", "/v1/plan", {"documents": [*documents]})["plans"]
         return self.ask("POST", "/v1/apply", {"documents": [*documents], "plans": plans})
@@ -86,7 +87,14 @@ def commands(fresh: Commands) -> Commands:
 
 
 def test_health_is_what_the_plane_says(fresh: Commands) -> None:
-    assert fresh.ask("GET", "/v1/health") == {"version": "0", "pools": 0}
+    assert fresh.ask("GET", "/v1/health") == {
+        "version": "0",
+        "pid": os.getpid(),
+        "started_at": "2026-07-01T12:00:00.000Z",
+        "payload_endpoint": "https://127.0.0.1:1",
+        "machines": "directory",
+        "pools": 0,
+    }
 
 
 def test_stop_reaches_the_plane(fresh: Commands) -> None:
@@ -493,7 +501,7 @@ def test_no_answer_holds_a_token_or_what_a_secret_holds(commands: Commands) -> N
 
 def test_a_directory_without_a_control_plane_says_so(tmp_path: Path) -> None:
     with pytest.raises(UnavailableError) as raised:
-        Client(StateDirectory(tmp_path / "nowhere")).request("GET", "/v1/health")
+        RawClient(StateDirectory(tmp_path / "nowhere")).request("GET", "/v1/health")
 
     assert str(raised.value) == (
         f"no control plane runs in {tmp_path / 'nowhere'} (start one: fairlead up)"
@@ -507,7 +515,7 @@ def test_a_control_plane_that_was_killed_left_its_socket_and_nobody_answers(
     bind(directory.socket).close()
 
     with pytest.raises(UnavailableError, match="no control plane runs"):
-        Client(directory).request("GET", "/v1/health")
+        RawClient(directory).request("GET", "/v1/health")
 
     # The next one takes its place.
     bind(directory.socket).close()
@@ -527,7 +535,7 @@ def test_a_server_that_says_nothing_is_unavailable_in_time(tmp_path: Path) -> No
     with bind(directory.socket) as bound:
         bound.listen()
         with pytest.raises(UnavailableError, match="did not answer: timed out"):
-            Client(directory, timeout_s=0.2).request("GET", "/v1/health")
+            RawClient(directory, timeout_s=0.2).request("GET", "/v1/health")
 
 
 def test_a_server_that_speaks_nonsense_is_unavailable(tmp_path: Path) -> None:
@@ -544,7 +552,7 @@ def test_a_server_that_speaks_nonsense_is_unavailable(tmp_path: Path) -> None:
             [sys.executable, "-c", script, number], pass_fds=[bound.fileno()]
         ) as server:
             with pytest.raises(UnavailableError, match="did not answer"):
-                Client(directory, timeout_s=10).request("GET", "/v1/health")
+                RawClient(directory, timeout_s=10).request("GET", "/v1/health")
             assert server.wait(10) == 0
 
 
@@ -604,7 +612,7 @@ def test_a_server_on_a_path_too_long_for_the_kernel_answers_commands(tmp_path: P
         return make_api(planes[0])
 
     with served_app(make, bind(directory.socket)) as app:
-        assert Client(directory).request("GET", "/v1/health")["pools"] == 0
+        assert RawClient(directory).request("GET", "/v1/health")["pools"] == 0
         app.call(planes[0].close)
 
 

@@ -119,12 +119,12 @@ def test_a_plan_that_no_longer_holds_is_a_conflict_and_nothing_is_written(
     plans = workers.json("plan", "-f", other)["plans"]
     workers.run("pool", "scale", "workers", "5")
     from fairlead.cli.files.documents import read_documents
-    from fairlead.embedded.serve.client import Client
     from fairlead.errors import ConflictError
+    from service.raw_client import RawClient
 
     body = {"documents": read_documents(Path(other)), "plans": plans, "dry_run": False}
     with pytest.raises(ConflictError, match="does not hold"):
-        Client(workers.plane.directory).request("POST", "/v1/apply", body)
+        RawClient(workers.plane.directory).request("POST", "/v1/apply", body)
 
     assert workers.json("pool", "show", "workers")["version"] == "1.34.2"
 

@@ -11,8 +11,10 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fairlead.embedded.serve.proposal import Proposal, merged, propose
-from fairlead.embedded.serve.shown_plan import parse_shown_plan
+from fairlead.answers.text import plain
+from fairlead.embedded.serve.apply import apply
+from fairlead.proposal.patch import merged
+from fairlead.proposal.propose import propose
 from fairlead.rollout.machines import Machine
 from pool_documents import platform_document, pool_document
 from service.stored_plane import StoredPlane
@@ -71,7 +73,7 @@ def settled_plane(management: dict[str, Any]) -> Iterator[StoredPlane]:
         plane = StoredPlane(Path(directory))
         try:
             documents = [pool_document(management=management), platform_document()]
-            propose(plane.world, Proposal(documents=documents, is_kept=True), plane.now())
+            apply(plane.world, documents, None, {}, plane.now())
             plane.settle()
             yield plane
         finally:
@@ -84,12 +86,13 @@ def machines_of(plane: StoredPlane) -> dict[str, Machine]:
 
 def apply_as_shown(plane: StoredPlane, documents: list[Any]) -> dict[str, Any]:
     """Show the plan, apply exactly that; the plan that apply finds is the one that was shown."""
-    [shown] = propose(plane.world, Proposal(documents=documents), plane.now()).plans
-    promised = {"workers": parse_shown_plan(shown, "plan")}
-    kept = Proposal(documents=documents, shown=promised, is_kept=True)
-    [found] = propose(plane.world, kept, plane.now()).plans
+    proposal = propose(plane.world.world(), documents, plane.now())
+    [shown] = proposal.plans
+    [found] = apply(plane.world, documents, [shown], proposal.bases, plane.now()).plans
     assert found == shown
-    return shown
+    fields = plain(shown)
+    assert isinstance(fields, dict)
+    return fields
 
 
 def watch(plane: StoredPlane, documents: list[Any]) -> None:

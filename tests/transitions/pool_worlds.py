@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from fairlead.answers.pool import Condition
 from fairlead.controller.observe import PoolDocuments, Resolved
 from fairlead.inputs.leaf import Json
 from fairlead.rollout.machines import Template
 from fairlead.sim.world import SimWorld
-from fairlead.timeline.conditions import Condition
 from pool_documents import platform_document, pool_document
 
 POOL = "workers"

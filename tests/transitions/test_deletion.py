@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from fairlead.answers.words import ChangeClass
 from fairlead.controller.reconcile import preview
 from fairlead.errors import InvariantError
-from fairlead.rollout.record import ChangeClass
 from fairlead.rollout.step import RemoveMachine
 from fairlead.sim.world import ControllerKilledError, SimWorld
 from pool_documents import platform_document

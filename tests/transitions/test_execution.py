@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from fairlead.answers.words import ChangeClass
 from fairlead.controller.reconcile import preview
-from fairlead.rollout.record import ChangeClass
 from fairlead.sim.world import ControllerKilledError, SimWorld
 from transitions.pool_worlds import (
     POOL,
@@ -217,13 +217,9 @@ def test_a_preview_shows_what_will_happen_and_writes_nothing() -> None:
 
     assert world.writes == writes
     assert shown.change is ChangeClass.REPLACE
-    assert shown.leaves == ("imageBase",)
     assert shown.machines == ("workers-2", "workers-3", "workers-4")
-    assert shown.estimate == timedelta(minutes=30)
-    assert shown.because == (
-        "Machines are replaced because the pool's owner changed imageBase;"
-        " 1 platform change goes along."
-    )
+    assert shown.estimate_s == 1800.0
+    assert shown.because == "the pool's owner changed imageBase"
     world.settle()
     assert set(world.gone) == set(shown.machines)
 

@@ -2,9 +2,9 @@
 
 import pytest
 
+from fairlead.answers.words import EventKind
 from fairlead.controller.observe import PoolDocuments
 from fairlead.sim.world import ControllerKilledError, SimWorld
-from fairlead.timeline.event import EventKind
 from pool_documents import platform_document, pool_document
 
 POOL = "workers"

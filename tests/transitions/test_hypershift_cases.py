@@ -32,7 +32,6 @@ from transitions.pool_worlds import (
     state,
     template,
     template_writes,
-    with_template,
 )
 
 
@@ -200,24 +199,6 @@ def test_104_a_pool_without_a_record_is_seeded_from_its_secret_and_stays() -> No
     assert world.records[POOL].seeded.value == "Secret"
     assert condition(world, "Seeded") == ("True", "Secret")
     assert condition(world, "UpdatingConfig") == ("False", "AsExpected")
-
-
-def test_104_the_hash_of_an_earlier_controller_is_evidence() -> None:
-    world = settled_world()
-    forget_record(world)
-    world.tokens.clear()
-    world.user_data.clear()
-    with_template(world, revision="1e9acc00", legacy_hash="85234650")
-    for machine in list(world.living.values()):
-        world.living[machine.name] = replace(machine, revision="1e9acc00")
-    declare(world, legacy_hash="85234650")
-
-    world.settle()
-
-    assert names(world) == ["workers-2", "workers-3", "workers-4"]
-    assert world.records[POOL].seeded.value == "LegacyHash"
-    assert pairs(world) == ["1e9acc00"]
-    assert template_writes(world) == 1
 
 
 def test_104_without_any_evidence_nothing_rolls_and_the_owner_is_told() -> None:

@@ -10,12 +10,12 @@ import sys
 import time
 from argparse import Namespace
 from types import TracebackType
-from typing import Any, Protocol
+from typing import Protocol
 
+from fairlead.answers.pool import PoolDetail
 from fairlead.cli.main import INTERRUPTED, print_error
-from fairlead.cli.request import ask, path_of
-from fairlead.cli.rollout_verdict import Verdict, verdict_of
-from fairlead.cli.screens.blocks import is_terminal
+from fairlead.cli.request import plane_of
+from fairlead.cli.screens.show import is_terminal
 from fairlead.errors import UnavailableError
 
 LOOK_S = 0.2
@@ -35,7 +35,7 @@ class View(Protocol):
     ) -> None:
         """Leave the last drawing behind."""
 
-    def show(self, pools: list[dict[str, Any]]) -> None:
+    def show(self, pools: list[PoolDetail]) -> None:
         """Show how far the pools are."""
 
 
@@ -56,28 +56,28 @@ class Lines:
     ) -> None:
         return None
 
-    def show(self, pools: list[dict[str, Any]]) -> None:
+    def show(self, pools: list[PoolDetail]) -> None:
         """Write what changed."""
         from fairlead.cli.screens.rollout import progress_line
 
         for pool in pools:
             text = progress_line(pool)
-            if self._told.get(pool["name"]) != text:
+            if self._told.get(pool.name) != text:
                 sys.stderr.write(text + "\n")
                 sys.stderr.flush()
-                self._told[pool["name"]] = text
+                self._told[pool.name] = text
 
 
 def follow(arguments: Namespace, names: list[str]) -> int:
     """Show the pools until all are complete; return the exit code."""
+    client = plane_of(arguments)
     end = time.monotonic() + arguments.timeout if arguments.timeout is not None else None
     try:
         with make_view() as view:
             while True:
-                pools = [ask(arguments, "GET", path_of("pools", name)) for name in names]
+                pools = [client.pool(name) for name in names]
                 view.show(pools)
-                verdicts = [verdict_of(pool) for pool in pools]
-                if all(verdict.is_complete or verdict.needs for verdict in verdicts):
+                if all(pool.verdict.is_complete or pool.verdict.needs for pool in pools):
                     break
                 if end is not None and time.monotonic() > end:
                     raise UnavailableError("not complete yet; the rollout goes on")
@@ -86,7 +86,7 @@ def follow(arguments: Namespace, names: list[str]) -> int:
         watch = f"fairlead rollout watch {names[0]}" if names else "fairlead rollout status"
         print_error(f"no longer following; the rollout goes on: {watch}")
         return INTERRUPTED
-    return _concluded(names, verdicts)
+    return _concluded(pools)
 
 
 def make_view() -> View:
@@ -98,11 +98,11 @@ def make_view() -> View:
     return LiveView()
 
 
-def _concluded(names: list[str], verdicts: list[Verdict]) -> int:
+def _concluded(pools: list[PoolDetail]) -> int:
     waiting = [
-        f"{name} waits: {verdict.needs} ({verdict.command})"
-        for name, verdict in zip(names, verdicts, strict=True)
-        if verdict.needs
+        f"{pool.name} waits: {pool.verdict.needs} ({pool.verdict.command})"
+        for pool in pools
+        if pool.verdict.needs
     ]
     if waiting:
         raise UnavailableError("; ".join(waiting))

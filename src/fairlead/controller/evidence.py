@@ -10,25 +10,27 @@ secret, so that a change made in the meantime still rolls, and a rollout in flig
 import dataclasses
 
 from fairlead.controller.observe import Snapshot
+from fairlead.controller.revise import Wanted
 from fairlead.decision.decision import Adopt, ChangedIntent, Forced
 from fairlead.decision.explain import explain, reason_text
 from fairlead.inputs.leaf import Unusable
 from fairlead.revision.difference import difference_of
 from fairlead.revision.rebase import rebase
-from fairlead.revision.revision import Revision, SecretContent
+from fairlead.revision.revision import Revision
 from fairlead.rollout.record import MOST_HONOURED, Evidence, PoolRecord
 from fairlead.rollout.start import NEW_POOL
 
 
-def seed(seen: Snapshot, wanted: Revision | Unusable, content: SecretContent) -> PoolRecord:
+def record_from_evidence(wanted: Wanted, revision: Revision | Unusable) -> PoolRecord:
     """Return a record whose target is what the template names, hashed under the running scheme."""
+    seen = wanted.seen
     record = seen.record or PoolRecord(pool=seen.pool)
     if seen.template is not None and not _describes(record, seen.template.revision):
-        record = _from_evidence(record, seen, wanted)
+        record = _from_evidence(record, seen, revision)
     return dataclasses.replace(
         record,
-        applied=_rebased(record.applied, seen, content),
-        target=_rebased(record.target, seen, content),
+        applied=_rebased(record.applied, wanted),
+        target=_rebased(record.target, wanted),
     )
 
 
@@ -53,12 +55,9 @@ def _from_evidence(record: PoolRecord, seen: Snapshot, wanted: Revision | Unusab
             target=target,
             reason=NEW_POOL,
             sentence=explain(Adopt(target, is_new=True)),
-            honoured=(target.force,) if target.force else (),
+            honoured=_honoured(record, target),
         )
     applied = record.applied if seen.record else _applied_of(seen, target)
-    honoured = record.honoured
-    if target.force and target.force not in honoured:
-        honoured = (*honoured, target.force)[-MOST_HONOURED:]
     reason = _reason_of(record.target or applied, target)
     return dataclasses.replace(
         record,
@@ -66,14 +65,20 @@ def _from_evidence(record: PoolRecord, seen: Snapshot, wanted: Revision | Unusab
         target=target,
         reason=reason,
         sentence=f"Machines are replaced because {reason}.",
-        honoured=honoured,
+        honoured=_honoured(record, target),
         failed=(),
         halted="",
         forgiven=(),
         plan=None,
-        # With a record there is nothing to seed: its pointers are only behind the template.
+        # With a record there is nothing to take from elsewhere: it is only behind the template.
         seeded=evidence if seen.record is None else record.seeded,
     )
+
+
+def _honoured(record: PoolRecord, target: Revision) -> tuple[str, ...]:
+    if not target.force or target.force in record.honoured:
+        return record.honoured
+    return (*record.honoured, target.force)[-MOST_HONOURED:]
 
 
 def _target_of(seen: Snapshot, wanted: Revision | Unusable) -> tuple[Revision | None, Evidence]:
@@ -84,11 +89,7 @@ def _target_of(seen: Snapshot, wanted: Revision | Unusable) -> tuple[Revision | 
         return token.revision, Evidence.SECRET
     if isinstance(wanted, Unusable):
         return None, Evidence.NOTHING
-    named = dataclasses.replace(wanted, id=template.revision)
-    legacy = seen.documents.resolved.legacy_hash
-    if legacy and legacy == template.legacy_hash:
-        return named, Evidence.LEGACY_HASH
-    return named, Evidence.COMPUTED
+    return dataclasses.replace(wanted, id=template.revision), Evidence.COMPUTED
 
 
 def _applied_of(seen: Snapshot, target: Revision) -> Revision | None:
@@ -108,5 +109,7 @@ def _reason_of(before: Revision | None, target: Revision) -> str:
     return reason_text(ChangedIntent(changes)) if changes else "the template says so"
 
 
-def _rebased(revision: Revision | None, seen: Snapshot, content: SecretContent) -> Revision | None:
-    return rebase(revision, content, seen.code.scheme) if revision else None
+def _rebased(revision: Revision | None, wanted: Wanted) -> Revision | None:
+    if revision is None:
+        return None
+    return rebase(revision, wanted.policy.content, wanted.seen.code.scheme)

@@ -5,47 +5,21 @@ A pass reads everything first and writes afterwards. A seam that cannot answer r
 UnavailableError and the pass ends before it has written anything: trouble means keep.
 """
 
-import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from fairlead.answers.plan import Plan
+from fairlead.answers.pool import PoolStatus
 from fairlead.inputs.leaf import Json
 from fairlead.inputs.platform_inputs import CODE_DEFAULTS
 from fairlead.revision.hashing import CURRENT, Scheme
 from fairlead.rollout.machines import Machine, Machines, Template
-from fairlead.rollout.record import PoolRecord, RolloutPlan
+from fairlead.rollout.record import PoolRecord
 from fairlead.rollout.secrets import SecretStore, TokenSecret, UserData
-from fairlead.timeline.conditions import Condition
+from fairlead.rollout.window import FindZone, utc_only
 from fairlead.timeline.event import first_serial
 from fairlead.timeline.journal import Journal
-
-
-class PoolState(enum.Enum):
-    """Where a pool is between two settled moments."""
-
-    NEW = "New"
-    SETTLED = "Settled"
-    DRIFTED = "Drifted"
-    ROLLING_OUT = "RollingOut"
-    SUPERSEDING = "Superseding"
-    HELD = "Held"
-    BLOCKED = "Blocked"
-    LEAVING = "Leaving"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PoolStatus:
-    """What the owner sees. Written by the controller only."""
-
-    state: PoolState
-    sentence: str
-    version: str
-    updated: int
-    available: int
-    total: int
-    desired: int
-    conditions: tuple[Condition, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,14 +28,12 @@ class Resolved:
     What the names in the documents point to, looked up by the edge.
 
     problem: why a lookup failed, or ''; then no revision is computed. field: where the name that
-    was looked up stands. legacy_hash: what a
-    controller before revisions would have recorded for these documents, or ''.
+    was looked up stands.
     """
 
     release_digest: str = ""
     pull_secret: str = ""
     trust_bundle: str = ""
-    legacy_hash: str = ""
     problem: str = ""
     field: str = "spec.release"
 
@@ -90,6 +62,12 @@ class Pools(Protocol):
     def read_documents(self, pool: str) -> PoolDocuments:
         """Return what is declared. Raises UnavailableError."""
 
+    def read_platform(self) -> Json:
+        """Return the platform's document as it was written."""
+
+    def documents_with(self, pool: Json, platform: Json) -> PoolDocuments:
+        """Return what read_documents would, if these two were in force. Writes nothing."""
+
     def find_record(self, pool: str) -> PoolRecord | None:
         """Return what the controller remembers, or None."""
 
@@ -102,7 +80,7 @@ class Pools(Protocol):
     def write_status(self, pool: str, status: PoolStatus) -> None:
         """Replace the status."""
 
-    def find_plan(self, pool: str) -> RolloutPlan | None:
+    def find_plan(self, pool: str) -> Plan | None:
         """Return the plan that the owner approved, or None."""
 
     def forget_pool(self, pool: str) -> None:
@@ -116,10 +94,15 @@ class Pools(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Code:
-    """What the running code brings along: its hash scheme and its own defaults."""
+    """
+    What the running code brings along: its hash scheme, its own defaults, and its time zones.
+
+    Zones are files of the computer it runs on; the middle of the path opens none.
+    """
 
     scheme: Scheme = CURRENT
     defaults: Mapping[str, Json] = field(default_factory=lambda: CODE_DEFAULTS)
+    find_zone: FindZone = utc_only
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,7 +128,7 @@ class Snapshot:
     documents: PoolDocuments
     record: PoolRecord | None
     status: PoolStatus | None
-    plan: RolloutPlan | None
+    plan: Plan | None
     template: Template | None
     machines: tuple[Machine, ...]
     tokens: Mapping[str, TokenSecret]
@@ -155,12 +138,16 @@ class Snapshot:
     first_serial: int = 0
 
 
-def observe(pool: str, world: World) -> Snapshot:
-    """Return one read of a pool. Raises UnavailableError."""
+def observe(pool: str, world: World, documents: PoolDocuments | None = None) -> Snapshot:
+    """
+    Return one read of a pool. Raises UnavailableError.
+
+    documents: what to think of in the place of what is declared; the pool need not exist then.
+    """
     record = world.pools.find_record(pool)
     return Snapshot(
         pool=pool,
-        documents=world.pools.read_documents(pool),
+        documents=documents or world.pools.read_documents(pool),
         record=record,
         status=world.pools.find_status(pool),
         plan=world.pools.find_plan(pool),

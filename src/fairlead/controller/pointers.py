@@ -8,10 +8,8 @@ pass, never stored.
 from dataclasses import replace
 from datetime import datetime
 
-from fairlead.controller.evidence import seed
-from fairlead.controller.moment import Moment
-from fairlead.controller.revise import revision_wanted
-from fairlead.decision.decide import Circumstances
+from fairlead.controller.evidence import record_from_evidence
+from fairlead.controller.revise import Wanted, revision_wanted
 from fairlead.decision.held import HeldChange, held_changes, overdue_at
 from fairlead.inputs.leaf import Unusable
 from fairlead.revision.difference import difference_of
@@ -20,67 +18,53 @@ from fairlead.rollout.machines import Template
 from fairlead.rollout.progress import halt_cause, progress_of
 from fairlead.rollout.record import PoolRecord
 from fairlead.rollout.resume import resumed
+from fairlead.rollout.situation import Situation
 
 
-def pointers_of(here: Moment) -> tuple[PoolRecord, Revision | Unusable]:
-    """Return the record with applied and target, and desired, the third pointer."""
-    seen, wanted = here.seen, here.wanted
-    content = wanted.policy.content
-    first = revision_wanted(wanted, seen, content, wanted.policy.force)
-    record = seed(seen, first, content)
-    if wanted.policy.force and wanted.policy.force not in record.honoured:
-        return record, first
-    force = record.target.force if record.target else wanted.policy.force
-    if force == wanted.policy.force:
-        return record, first
-    return record, revision_wanted(wanted, seen, content, force)
+def pointers_of(wanted: Wanted) -> tuple[PoolRecord, Revision | Unusable]:
+    """Return the record with applied, target and what it holds; and desired, the third pointer."""
+    force = wanted.policy.force
+    desired = revision_wanted(wanted, force)
+    record = record_from_evidence(wanted, desired)
+    is_answered = not force or force in record.honoured
+    if record.target and is_answered and force != record.target.force:
+        desired = revision_wanted(wanted, record.target.force)
+    return replace(record, held=_held_of(wanted, record, desired)), desired
 
 
-def held_of(
-    here: Moment, record: PoolRecord, revision: Revision | Unusable
+def _held_of(
+    wanted: Wanted, record: PoolRecord, desired: Revision | Unusable
 ) -> tuple[HeldChange, ...]:
     """Return the platform changes that the target lacks."""
-    if here.is_leaving:
-        return record.held
-    if record.target is None or here.wanted.platform is None or isinstance(revision, Unusable):
+    platform, target = wanted.platform, record.target
+    if wanted.is_leaving or target is None or platform is None or isinstance(desired, Unusable):
         # What was held when it could last be computed is the best that is known.
         return record.held
-    changes = difference_of(record.target, revision).platform
-    return held_changes(changes, here.wanted.platform.notices, record.held, here.now)
+    changes = difference_of(target, desired).platform
+    return held_changes(changes, platform.notices, record.held, wanted.now)
 
 
-def circumstances_of(here: Moment, record: PoolRecord) -> Circumstances:
-    """Return what else the rule looks at."""
-    force = here.wanted.policy.force
-    limits = here.wanted.policy.maximum_age
-    return Circumstances(
-        force="" if force in record.honoured else force,
-        held=record.held,
-        overdue=tuple(
-            held
-            for held in record.held
-            if (moment := overdue_at(held, limits)) is not None and moment <= here.now
-        ),
-        is_empty=not here.seen.machines and not here.desired,
-        is_leaving=here.is_leaving,
-    )
+def overdue_of(wanted: Wanted, record: PoolRecord) -> tuple[HeldChange, ...]:
+    """Return the held changes that are beyond their maximum age."""
+    moments = zip(record.held, overdue_moments(wanted, record), strict=True)
+    return tuple(held for held, moment in moments if moment is not None and moment <= wanted.now)
 
 
-def overdue_moments(here: Moment, record: PoolRecord) -> list[datetime | None]:
+def overdue_moments(wanted: Wanted, record: PoolRecord) -> list[datetime | None]:
     """Return when each held change becomes a rollout."""
-    return [overdue_at(held, here.wanted.policy.maximum_age) for held in record.held]
+    return [overdue_at(held, wanted.policy.maximum_age) for held in record.held]
 
 
-def judged(here: Moment, record: PoolRecord) -> PoolRecord:
+def judged(record: PoolRecord, situation: Situation) -> PoolRecord:
     """Return the record with the machines of its target that failed, and whether it halts."""
-    if here.is_leaving:
+    if situation.is_leaving:
         return record
-    policy = here.wanted.policy
-    record = resumed(record, here.seen.machines, policy, here.now)
+    machines, policy, now = situation.machines, situation.policy, situation.now
+    record = resumed(record, machines, policy, now)
     if not record.is_rolling or record.target is None:
         return record
     template = Template(revision=record.target.id, version="", machine_template={}, replicas=0)
-    found = progress_of(here.seen.machines, template, here.desired, policy, here.now).failed
+    found = progress_of(machines, template, situation.desired, policy, now).failed
     failed = tuple(sorted({*record.failed, *found}.difference(record.forgiven)))
-    halted = record.halted or halt_cause(here.seen.machines, failed, policy, here.now)
+    halted = record.halted or halt_cause(machines, failed, policy, now)
     return replace(record, failed=failed, halted=halted)

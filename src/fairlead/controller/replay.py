@@ -5,25 +5,27 @@ A scheme that hashes two equal leaves apart would replace every machine of every
 starts a control plane runs this first, and does not act if anything is broken.
 """
 
+from datetime import datetime
+
 from fairlead.controller.observe import World, observe
 from fairlead.controller.revise import revise, revision_wanted
 from fairlead.revision.rebase import ReplayProof, replay_proof
 from fairlead.revision.revision import Revision
 
 
-def prove_replay(world: World) -> ReplayProof:
+def prove_replay(world: World, now: datetime) -> ReplayProof:
     """Compare what every pool recorded under another scheme with what it wants now."""
     return replay_proof(
-        pair for pool in world.pools.list_pools() if (pair := _pair_of(pool, world)) is not None
+        pair
+        for pool in world.pools.list_pools()
+        if (pair := _pair_of(pool, world, now)) is not None
     )
 
 
-def _pair_of(pool: str, world: World) -> tuple[Revision, Revision] | None:
+def _pair_of(pool: str, world: World, now: datetime) -> tuple[Revision, Revision] | None:
     record = world.pools.find_record(pool)
     recorded = record.target if record else None
     if recorded is None or recorded.scheme == world.code.scheme.number:
         return None
-    seen = observe(pool, world)
-    wanted = revise(seen)
-    revision = revision_wanted(wanted, seen, wanted.policy.content, recorded.force)
+    revision = revision_wanted(revise(observe(pool, world), now), recorded.force)
     return (recorded, revision) if isinstance(revision, Revision) else None

@@ -5,71 +5,123 @@ What cannot be used never stops scaling or repair: a broken intent leaves the po
 settings leave the number of machines that the template was last told.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from datetime import datetime
 
 from fairlead.controller.observe import Snapshot
 from fairlead.errors import InputError
+from fairlead.inputs.declared import declared_pool
 from fairlead.inputs.leaf import Leaves, Problem, Unusable
-from fairlead.inputs.parse import NodePool, is_stopped, parse_node_pool, parse_platform_config
-from fairlead.inputs.platform_inputs import PlatformInputs, with_code_defaults
+from fairlead.inputs.parse import NodePool, is_stopped, parse_platform_config
+from fairlead.inputs.platform_inputs import PlatformInputs, Stub, with_code_defaults
 from fairlead.revision.hashing import revision_of
-from fairlead.revision.revision import Revision, SecretContent
+from fairlead.revision.revision import Revision
 from fairlead.rollout.policy import Policy, policy_of
+from fairlead.rollout.record import PoolRecord
+from fairlead.rollout.situation import Situation, scales
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
     """
-    What the documents ask for.
+    What the documents of one read ask for, at one moment.
 
-    leaves: every input, or why there are none. platform: None if its document cannot be used;
-    then what it refreshes in place stays as it is. problems: why settings cannot be used, or ''.
-    is_stopped: the kill switch, which holds also if its document cannot be used otherwise.
+    leaves: every input, or why there are none. desired: how many machines. platform: None if its
+    document cannot be used; then what it refreshes in place stays as it is. problems: why settings
+    cannot be used, or ''. is_stopped: the kill switch, also in a document that is unusable.
     """
 
+    seen: Snapshot
+    now: datetime
     leaves: Leaves | Unusable
     policy: Policy
+    desired: int
     platform: PlatformInputs | None
-    problems: str = field(default="")
-    is_stopped: bool = False
+    problems: str
+    is_stopped: bool
+
+    @property
+    def is_leaving(self) -> bool:
+        """Say whether the owner deleted the pool."""
+        return self.seen.documents.is_leaving
+
+    @property
+    def stub(self) -> Stub:
+        """What user data is refreshed with; as it was, if the platform is unreadable."""
+        if self.platform is not None:
+            return self.platform.stub
+        return next((data.stub for data in self.seen.user_data.values()), Stub())
 
 
-def revise(seen: Snapshot) -> Wanted:
+def revise(seen: Snapshot, now: datetime) -> Wanted:
     """Return what is wanted. Raises InputError only if the document is no pool at all."""
-    pool = parse_node_pool(seen.documents.pool)
+    pool = declared_pool(seen.documents.pool)
     platform, platform_problem = _platform_of(seen)
     policy, settings_problem = _policy_of(pool, seen)
     if settings_problem:
-        unusable: Leaves | Unusable = settings_problem
+        leaves: Leaves | Unusable = settings_problem
     elif platform is None:
-        unusable = platform_problem
+        leaves = platform_problem
     else:
-        unusable = _leaves_of(pool, platform, seen)
+        leaves = _leaves_of(pool, platform, seen)
+    stopped = is_stopped(seen.documents.platform)
     return Wanted(
-        leaves=unusable,
+        seen=seen,
+        now=now,
+        leaves=leaves,
         policy=policy,
+        desired=_desired(seen, policy, now, is_stopped=stopped),
         platform=platform,
         problems=str(settings_problem) if settings_problem else "",
-        is_stopped=is_stopped(seen.documents.platform),
+        is_stopped=stopped,
     )
 
 
-def revision_wanted(
-    wanted: Wanted, seen: Snapshot, content: SecretContent, force: str
-) -> Revision | Unusable:
+def revision_wanted(wanted: Wanted, force: str) -> Revision | Unusable:
     """Return the revision of what is wanted, or why there is none."""
     if isinstance(wanted.leaves, Unusable):
         return wanted.leaves
+    record = wanted.seen.record
     try:
         return revision_of(
             wanted.leaves,
-            content=content,
-            scheme=seen.code.scheme,
+            content=wanted.policy.content,
+            scheme=wanted.seen.code.scheme,
             force=force,
-            known=seen.record.target if seen.record else None,
+            known=record.target if record else None,
         )
     except InputError as error:
         return Unusable((Problem(error.field, error.problem),))
+
+
+def situation_of(wanted: Wanted, record: PoolRecord) -> Situation:
+    """Return what steps for this record are planned from."""
+    template = wanted.seen.template
+    halted = record.halted
+    if wanted.problems:
+        halted = f"the pool's settings cannot be used: {wanted.problems}"
+    return Situation(
+        machines=wanted.seen.machines,
+        target=record.target.id if record.target else template.revision if template else "",
+        desired=wanted.desired,
+        policy=wanted.policy,
+        now=wanted.now,
+        reason=record.reason,
+        bound=record.plan,
+        is_stopped=wanted.is_stopped,
+        halted=halted,
+        forgiven=record.forgiven,
+        is_leaving=wanted.is_leaving,
+    )
+
+
+def _desired(seen: Snapshot, policy: Policy, now: datetime, *, is_stopped: bool) -> int:
+    """Return how many machines there should be: as many as now, where nothing may be scaled."""
+    is_leaving = seen.documents.is_leaving
+    current = seen.template.replicas if seen.template else 0
+    if seen.template and not scales(policy, now, is_stopped=is_stopped, is_leaving=is_leaving):
+        return current
+    return 0 if is_leaving else policy.replicas_from(current)
 
 
 def _platform_of(seen: Snapshot) -> tuple[PlatformInputs | None, Unusable]:
@@ -85,7 +137,7 @@ def _policy_of(pool: NodePool, seen: Snapshot) -> tuple[Policy, Unusable | None]
         problem = pool.settings
     else:
         try:
-            return policy_of(pool.settings), None
+            return policy_of(pool.settings, seen.code.find_zone), None
         except InputError as error:
             problem = Unusable((Problem(error.field, error.problem),))
     template = seen.template

@@ -1,6 +1,6 @@
 """The state of a pool, from the facts after a pass. The first row that holds decides."""
 
-from fairlead.controller.observe import PoolState
+from fairlead.answers.words import PoolState, WaitFor
 from fairlead.decision.decision import (
     Adopt,
     DeletePool,
@@ -9,7 +9,6 @@ from fairlead.decision.decision import (
     Unknown,
 )
 from fairlead.rollout.machines import Machine
-from fairlead.rollout.wait import WaitFor
 from fairlead.timeline.conditions import PoolFacts
 
 HOLDS = {WaitFor.STOP, WaitFor.PAUSE, WaitFor.WINDOW, WaitFor.PLAN}

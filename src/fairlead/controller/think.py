@@ -5,37 +5,40 @@ The steps stand in the order in which they are safe: a pair exists before a temp
 and a pair expires only after nothing names it.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from fairlead.controller.moment import Moment, moment_of, situation_of
-from fairlead.controller.observe import PoolStatus, Snapshot
-from fairlead.controller.pairs import pairs_of, problem_after, refreshes, stub_of
-from fairlead.controller.pointers import (
-    circumstances_of,
-    held_of,
-    judged,
-    overdue_moments,
-    pointers_of,
-)
+from fairlead.answers.event import Event
+from fairlead.answers.plan import Plan
+from fairlead.answers.pool import PoolStatus
+from fairlead.answers.wait import Wait
+from fairlead.answers.words import ChangeClass, WaitFor
+from fairlead.controller.observe import Snapshot
+from fairlead.controller.pairs import needed_pairs, problem_after, refreshes
+from fairlead.controller.pointers import judged, overdue_moments, overdue_of, pointers_of
+from fairlead.controller.revise import Wanted, revise, situation_of
 from fairlead.controller.state import state_of
 from fairlead.controller.template import setting_steps, template_of, template_steps
 from fairlead.decision.decide import decide
-from fairlead.decision.decision import Decision, Keep
+from fairlead.decision.decision import Decision, DeletePool, Keep
+from fairlead.inputs.leaf import Unusable
 from fairlead.inputs.platform_inputs import Stub
+from fairlead.revision.revision import Revision
 from fairlead.rollout.edge import watch_edge
 from fairlead.rollout.leave import last_secrets
 from fairlead.rollout.machines import Template
-from fairlead.rollout.plan import MachinePlan, Situation, plan_machines
+from fairlead.rollout.plan import MachinePlan, plan_machines
+from fairlead.rollout.policy import Policy
 from fairlead.rollout.progress import Progress, progress_of
-from fairlead.rollout.record import ChangeClass, PoolRecord, RolloutPlan
-from fairlead.rollout.secrets import SecretPlan, plan_secrets
-from fairlead.rollout.start import Start, start
+from fairlead.rollout.record import PoolRecord
+from fairlead.rollout.secrets import Need, SecretPlan, plan_secrets
+from fairlead.rollout.situation import Situation
+from fairlead.rollout.start import start
 from fairlead.rollout.step import SecretStep, Step
-from fairlead.rollout.wait import Wait, WaitFor
 from fairlead.rollout.window import last_start
 from fairlead.timeline.conditions import PoolFacts, conditions_of, sentence_of
-from fairlead.timeline.event import Event, deletion_of, events_of
+from fairlead.timeline.event import deletion_of, events_of
 
 JUST_AFTER = timedelta(microseconds=1)
 
@@ -45,22 +48,24 @@ class Thought:
     """
     Everything that a pass would write, and why.
 
-    first: steps before the record is written, so that what it names exists; then: those after it.
-    record and status are None if they are to stay as they are. shown: what the rollout would do
-    as a whole, also if something holds it. wake: when to look again even if nothing happens.
-    is_over: nothing of a deleted pool is left; it is to be forgotten.
+    policy: how and when, as the documents say. first: steps before the record is written, so that
+    what it names exists; then: those after it. shown: what the rollout would do as a whole, also
+    if something holds it. wake: when to look again even if nothing happens. status and record are
+    None if they are to stay as they are. is_over: nothing of a deleted pool is left; it is to be
+    forgotten.
     """
 
+    policy: Policy
     decision: Decision
     first: tuple[Step, ...]
     then: tuple[Step, ...]
-    events: tuple[Event, ...]
-    record: PoolRecord | None
-    status: PoolStatus | None
-    shown: RolloutPlan
+    shown: Plan
     waits: tuple[Wait, ...]
     stub: Stub
     wake: datetime | None
+    status: PoolStatus | None
+    record: PoolRecord | None = None
+    events: tuple[Event, ...] = ()
     is_over: bool = False
 
     @property
@@ -70,123 +75,163 @@ class Thought:
 
 
 def think(seen: Snapshot, now: datetime) -> Thought:
-    """Return what a pass at this moment would do."""
-    here = moment_of(seen, now)
-    record, revision = pointers_of(here)
-    record = replace(record, held=held_of(here, record, revision))
-    decision = decide(record.target, revision, circumstances_of(here, record))
+    """
+    Return what a pass at this moment would do.
 
-    begun = start(decision, record, situation_of(here, record), seen.plan)
-    record = judged(here, begun.record)
-    situation = situation_of(here, record)
-    template = template_of(here, record, situation)
-    plan = _machine_plan(here, situation)
-    progress = _progress(here, plan, template)
-    if record.is_rolling and progress and progress.is_complete and not here.is_leaving:
-        record = replace(
-            record, applied=record.target, failed=(), halted="", forgiven=(), plan=None
-        )
-        plan = _machine_plan(here, situation_of(here, record))  # what halted it is over
-
-    facts = PoolFacts(
-        # What a target was set for is settled with it; the record says why it was set.
-        decision=Keep(record.target) if begun.is_started and record.target else decision,
-        record=record,
-        progress=progress,
-        machines=plan.after,
-        waits=_all_waits(begun, plan, record, template),
-        refreshes=refreshes(here, record),
-        problems=here.wanted.problems,
-        fetched=any(machine.booted for machine in seen.machines),
-    )
-    pairs = pairs_of(here, facts, template, revision)
-    facts = replace(facts, pinned_problem=problem_after(pairs, record))
-    is_over = here.is_leaving and not situation.is_stopped and not facts.machines
-    secrets = last_secrets(pairs) if is_over else plan_secrets(pairs, now)
+    In the order of the specification: what is wanted; the three pointers; the decision; whether
+    it may become the target now; what that does to machines, and whether it is complete; what is
+    told about it; the secrets that all of this names, which are known only then.
+    """
+    wanted = revise(seen, now)
+    record, desired = pointers_of(wanted)
+    decision = _decision_of(wanted, record, desired)
+    begun, shown = start(decision, record, situation_of(wanted, record), seen.plan)
+    # After the start: what halted an earlier target does not hold the next.
+    rolled, template, machines = _rolled(wanted, judged(begun, situation_of(wanted, begun)))
+    # What a target was set for is settled with it; the record says why it was set.
+    settled = Keep(begun.target) if begun is not record and begun.target else decision
+    facts = _facts_of(wanted, settled, rolled, (template, machines), shown.waits)
+    needed = needed_pairs(wanted, facts, template, desired)
+    facts = replace(facts, pinned_problem=problem_after(seen, needed, rolled))
+    secrets = _secret_plan(wanted, facts, needed)
     first = (*secrets.before, *template_steps(seen, template))
-    then = (*setting_steps(here, situation), *plan.steps, *secrets.after)
-    known = seen.record or PoolRecord(pool=seen.pool, serial=seen.first_serial)
-    record = _numbered(record, seen.record, known.serial)
-    events = events_of(known, record, first + then, facts.machines, now)
-    status = _status(here, facts)
-    return Thought(
+    then = (*setting_steps(wanted), *machines.steps, *secrets.after)
+    thought = Thought(
+        policy=wanted.policy,
         decision=decision,
         first=first,
         then=then,
-        events=(*events, deletion_of(record, now)) if is_over else events,
-        record=None if record == seen.record else record,
-        status=None if status == seen.status else status,
-        shown=_shown(begun.shown, first + then),
+        shown=_shown(shown, first + then),
         waits=facts.waits,
-        stub=stub_of(here),
-        wake=_wake(here, facts, secrets),
-        is_over=is_over,
+        stub=wanted.stub,
+        wake=_wake(wanted, facts, secrets),
+        status=_status(wanted, facts),
+    )
+    return _told(thought, wanted, facts)
+
+
+def _decision_of(wanted: Wanted, record: PoolRecord, desired: Revision | Unusable) -> Decision:
+    if wanted.is_leaving:
+        return DeletePool(record.target)
+    return decide(
+        record.target,
+        desired,
+        record.held,
+        overdue_of(wanted, record),
+        is_empty=not wanted.seen.machines and not wanted.desired,
     )
 
 
-def _numbered(record: PoolRecord, known: PoolRecord | None, serial: int) -> PoolRecord:
-    """Return the record with the next number if it says anything that the known one does not."""
-    if known and replace(record, serial=serial) == known:
-        return known
-    return replace(record, serial=serial + 1)
+def _rolled(wanted: Wanted, record: PoolRecord) -> tuple[PoolRecord, Template | None, MachinePlan]:
+    """Return the record once the next steps are taken, complete if they complete it."""
+    situation = situation_of(wanted, record)
+    template = template_of(wanted, record, situation)
+    machines = _machine_plan(wanted, situation)
+    progress = _progress(wanted, machines, template)
+    if not record.is_rolling or not progress or not progress.is_complete or wanted.is_leaving:
+        return record, template, machines
+    record = replace(record, applied=record.target, failed=(), halted="", forgiven=(), plan=None)
+    # Planned again, because what halted it is over.
+    return record, template, _machine_plan(wanted, situation_of(wanted, record))
 
 
-def _wake(here: Moment, facts: PoolFacts, secrets: SecretPlan) -> datetime | None:
+def _facts_of(
+    wanted: Wanted,
+    decision: Decision,
+    record: PoolRecord,
+    after: tuple[Template | None, MachinePlan],
+    waits: tuple[Wait, ...],
+) -> PoolFacts:
+    template, machines = after
+    return PoolFacts(
+        decision=decision,
+        record=record,
+        progress=_progress(wanted, machines, template),
+        machines=machines.after,
+        waits=_all_waits(waits + machines.waits, record, template),
+        refreshes=refreshes(wanted, record),
+        problems=wanted.problems,
+        fetched=any(machine.booted for machine in wanted.seen.machines),
+    )
+
+
+def _is_over(wanted: Wanted, facts: PoolFacts) -> bool:
+    return wanted.is_leaving and not wanted.is_stopped and not facts.machines
+
+
+def _secret_plan(wanted: Wanted, facts: PoolFacts, needed: Mapping[str, Need]) -> SecretPlan:
+    tokens, user_data = wanted.seen.tokens, wanted.seen.user_data
+    if _is_over(wanted, facts):
+        return last_secrets(tokens.keys() | user_data.keys())
+    return plan_secrets(tokens, user_data, needed, wanted.stub, wanted.now)
+
+
+def _told(thought: Thought, wanted: Wanted, facts: PoolFacts) -> Thought:
+    """Return the thought with its record, numbered if it says anything new, and its events."""
+    seen, now = wanted.seen, wanted.now
+    known = seen.record or PoolRecord(pool=seen.pool, serial=seen.first_serial)
+    is_known = replace(facts.record, serial=known.serial) == seen.record
+    record = known if is_known else replace(facts.record, serial=known.serial + 1)
+    events = events_of(known, record, thought.steps, facts.machines, now)
+    if is_over := _is_over(wanted, facts):
+        events = (*events, deletion_of(record, now))
+    return replace(thought, record=None if is_known else record, events=events, is_over=is_over)
+
+
+def _wake(wanted: Wanted, facts: PoolFacts, secrets: SecretPlan) -> datetime | None:
     due = [wait.until for wait in facts.waits]
-    due += [secrets.wake, *overdue_moments(here, facts.record), _closing(here, facts)]
-    return min((moment for moment in due if moment and moment > here.now), default=None)
+    due += [secrets.wake, *overdue_moments(wanted, facts.record), _closing(wanted, facts)]
+    return min((moment for moment in due if moment and moment > wanted.now), default=None)
 
 
-def _closing(here: Moment, facts: PoolFacts) -> datetime | None:
+def _closing(wanted: Wanted, facts: PoolFacts) -> datetime | None:
     """Return when an edge that replaces machines by itself must be told to wait."""
-    if not here.seen.replaces_by_itself or not facts.record.is_rolling:
+    if not wanted.seen.replaces_by_itself or not facts.record.is_rolling:
         return None
-    policy = here.wanted.policy
-    last = last_start(policy.windows, here.now, policy.estimate)
+    last = last_start(wanted.policy.windows, wanted.now, wanted.policy.estimate)
     return last + JUST_AFTER if last else None
 
 
-def _machine_plan(here: Moment, situation: Situation) -> MachinePlan:
+def _machine_plan(wanted: Wanted, situation: Situation) -> MachinePlan:
     if not situation.target and not situation.is_leaving:
         return MachinePlan((), situation.machines, ())
-    if here.seen.replaces_by_itself:
+    if wanted.seen.replaces_by_itself:
         return watch_edge(situation)
     return plan_machines(situation)
 
 
-def _progress(here: Moment, plan: MachinePlan, template: Template | None) -> Progress | None:
+def _progress(wanted: Wanted, machines: MachinePlan, template: Template | None) -> Progress | None:
     if template is None:
         return None
-    return progress_of(plan.after, template, here.desired, here.wanted.policy, here.now)
+    return progress_of(machines.after, template, wanted.desired, wanted.policy, wanted.now)
 
 
 def _all_waits(
-    begun: Start, plan: MachinePlan, record: PoolRecord, template: Template | None
+    waits: tuple[Wait, ...], record: PoolRecord, template: Template | None
 ) -> tuple[Wait, ...]:
-    waits = tuple(dict.fromkeys((*begun.waits, *plan.waits)))
     if not waits and record.is_rolling and template:
         return (Wait(wait_for=WaitFor.OBSERVED, says="the template was not observed yet"),)
-    return waits
+    return tuple(dict.fromkeys(waits))
 
 
-def _status(here: Moment, facts: PoolFacts) -> PoolStatus:
-    seen, progress = here.seen, facts.progress
-    previous = seen.status.conditions if seen.status else ()
-    applied = facts.record.applied
-    return PoolStatus(
+def _status(wanted: Wanted, facts: PoolFacts) -> PoolStatus | None:
+    """Return what the owner is to see, or None if that is what is seen already."""
+    progress, applied, seen = facts.progress, facts.record.applied, wanted.seen
+    status = PoolStatus(
         state=state_of(facts),
         sentence=sentence_of(facts),
         version=applied.version if applied else "",
         updated=progress.updated if progress else 0,
         available=progress.available if progress else 0,
         total=progress.total if progress else 0,
-        desired=here.desired,
-        conditions=conditions_of(facts, previous, here.now),
+        desired=wanted.desired,
+        conditions=conditions_of(facts, seen.status.conditions if seen.status else (), wanted.now),
     )
+    return None if status == seen.status else status
 
 
-def _shown(shown: RolloutPlan, steps: tuple[Step, ...]) -> RolloutPlan:
+def _shown(shown: Plan, steps: tuple[Step, ...]) -> Plan:
     disturbs = [step for step in steps if not isinstance(step, SecretStep)]
     if shown.change is ChangeClass.NONE and disturbs:
-        return replace(shown, change=ChangeClass.IN_PLACE)
+        return shown.but(change=ChangeClass.IN_PLACE)
     return shown

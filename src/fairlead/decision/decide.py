@@ -5,17 +5,15 @@ The rule: what a pool runs against what it should run.
 during a rollout a further platform change must not retarget it.
 """
 
-from dataclasses import dataclass
-
 from fairlead.decision.decision import (
     Adopt,
     ChangedIntent,
     Decision,
-    DeletePool,
     Forced,
     HoldPlatformChange,
     Keep,
     Overdue,
+    Reason,
     ReplaceMachines,
     Unknown,
 )
@@ -25,33 +23,24 @@ from fairlead.revision.difference import Difference, difference_of
 from fairlead.revision.revision import Revision
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Circumstances:
-    """
-    What else the rule looks at.
-
-    `force` is a request that was not honoured yet, or ''. `held` are the platform changes as
-    the pool holds them, `overdue` those of them beyond their maximum age. `is_empty`: no machine
-    exists and none is asked for. `is_leaving`: the owner deleted the pool.
-    """
-
-    force: str = ""
-    held: tuple[HeldChange, ...] = ()
-    overdue: tuple[HeldChange, ...] = ()
-    is_empty: bool = False
-    is_leaving: bool = False
-
-
 def decide(
-    running: Revision | None, wanted: Revision | Unusable, circumstances: Circumstances
+    running: Revision | None,
+    wanted: Revision | Unusable,
+    held: tuple[HeldChange, ...] = (),
+    overdue: tuple[HeldChange, ...] = (),
+    *,
+    is_empty: bool = False,
 ) -> Decision:
     """
-    Compare what a pool runs with what it should run.
+    Compare what a pool runs with what it should run. A pool that was deleted is not compared.
+
+    held: the platform changes as the pool holds them; overdue: those of them beyond their maximum
+    age. is_empty: no machine exists and none is asked for. The owner forces a rollout where the
+    wanted revision answers a request that the running one does not.
 
     ==============  ==========  ==========  ============================  ==================
     recorded        intent      platform    besides                       decision
     ==============  ==========  ==========  ============================  ==================
-    any             any         any         the pool was deleted          DeletePool
     any             unusable    any                                       Unknown
     nothing         any         any                                       Adopt
     yes             any         any         anything differs, no machine  Adopt
@@ -62,35 +51,30 @@ def decide(
     yes             same        same                                      Keep
     ==============  ==========  ==========  ============================  ==================
     """
-    if circumstances.is_leaving:
-        return DeletePool(running)
     if isinstance(wanted, Unusable):
         return Unknown(running=running, unusable=wanted)
     if running is None:
         return Adopt(wanted, is_new=True)
-    return _compared(running, wanted, circumstances)
-
-
-def _compared(running: Revision, wanted: Revision, circumstances: Circumstances) -> Decision:
     difference = difference_of(running, wanted)
-    if circumstances.is_empty and (difference.intent or difference.platform or circumstances.force):
+    force = wanted.force if wanted.force != running.force else ""
+    if is_empty and (difference.intent or difference.platform or force):
         return Adopt(wanted, is_new=False)
-    if reason := _reason_of(difference, circumstances):
+    if reason := _reason_of(difference, force, overdue):
         return ReplaceMachines(
             running=running, wanted=wanted, because=reason, takes_along=difference.platform
         )
     if difference.platform:
-        return HoldPlatformChange(running=running, wanted=wanted, held=circumstances.held)
+        return HoldPlatformChange(running=running, wanted=wanted, held=held)
     return Keep(running)
 
 
 def _reason_of(
-    difference: Difference, circumstances: Circumstances
-) -> ChangedIntent | Forced | Overdue | None:
+    difference: Difference, force: str, overdue: tuple[HeldChange, ...]
+) -> Reason | None:
     if difference.intent:
         return ChangedIntent(difference.intent)
-    if circumstances.force:
-        return Forced(circumstances.force)
-    if difference.platform and circumstances.overdue:
-        return Overdue(circumstances.overdue)
+    if force:
+        return Forced(force)
+    if difference.platform and overdue:
+        return Overdue(overdue)
     return None

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from fairlead.answers.words import Severity
 from fairlead.contract.canonical import digest_of
-from fairlead.inputs.leaf import Severity
 from fairlead.inputs.platform_inputs import ChangeNotice
 from fairlead.inputs.registry import severity_of
 from fairlead.revision.difference import LeafChange

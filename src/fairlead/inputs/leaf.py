@@ -5,31 +5,14 @@ A path ending in `.*` stands for every name below it; each of those is a leaf of
 an explanation can name the one file or the one kubelet field that changed.
 """
 
-import enum
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+
+from fairlead.answers.words import LeafClass, Severity
 
 # A JSON value in canonical form: no None, no empty text, list or mapping below the top.
 Json = object
 Leaves = Mapping[str, Json]
-
-
-class LeafClass(enum.Enum):
-    """What a change of the leaf means."""
-
-    INTENT = "intent"  # replaces machines
-    PLATFORM = "platform"  # waits for the next rollout
-    CONTENT = "content"  # what the pool's secretContent says
-    IN_PLACE = "in-place"  # applied without replacing anything
-    IGNORED = "ignored"  # never acted on; the row says why
-
-
-class Severity(enum.Enum):
-    """How much a held platform change may hurt; a pool may set a maximum age for each."""
-
-    ROUTINE = "routine"
-    SECURITY = "security"
-    CONNECTIVITY = "connectivity"
 
 
 @dataclass(frozen=True, slots=True)

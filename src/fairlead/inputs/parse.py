@@ -11,9 +11,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from fairlead.answers.words import LeafClass, Severity
 from fairlead.errors import InputError
 from fairlead.inputs.configuration import configuration_leaves
-from fairlead.inputs.leaf import Json, Leaf, LeafClass, Leaves, Problem, Severity, Unusable
+from fairlead.inputs.leaf import (
+    Json,
+    Leaf,
+    Leaves,
+    Problem,
+    Unusable,
+)
 from fairlead.inputs.platform_inputs import PLATFORM, ChangeNotice, PlatformInputs, Stub
 from fairlead.inputs.registry import REGISTRY, class_of, is_platform_path
 from fairlead.inputs.shape import is_empty, kind_of, mapping_of, pruned
@@ -22,6 +29,14 @@ from fairlead.inputs.user_intent import UserIntent, default_os_stream
 
 API_VERSION = "fairlead.dev/v1alpha1"
 UNKNOWN = "platform.unknown."
+
+# What a platform is that nobody has declared.
+NO_PLATFORM: Mapping[str, Json] = {
+    "apiVersion": API_VERSION,
+    "kind": "PlatformConfig",
+    "metadata": {"name": "platform"},
+    "spec": {},
+}
 
 # A pool's name is part of names of secrets and machines, and Kubernetes allows 63 characters.
 LONGEST_NAME = 40

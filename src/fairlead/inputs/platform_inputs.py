@@ -8,7 +8,8 @@ shown to the pool's owner with both.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from fairlead.inputs.leaf import Json, Leaf, LeafClass, Leaves, Severity, Shape
+from fairlead.answers.words import LeafClass, Severity
+from fairlead.inputs.leaf import Json, Leaf, Leaves, Shape
 from fairlead.inputs.shape import ANY, TEXT, TEXT_SET
 
 PLATFORM = "platform."

@@ -7,7 +7,8 @@ and never rolls; tests/unit/inputs fails the build before such a leaf can ship.
 
 from functools import cache
 
-from fairlead.inputs.leaf import Leaf, LeafClass, Severity, Shape
+from fairlead.answers.words import LeafClass, Severity
+from fairlead.inputs.leaf import Leaf, Shape
 from fairlead.inputs.platform_inputs import PLATFORM, PLATFORM_LEAVES, UNREGISTERED_OWNER
 from fairlead.inputs.shape import (
     ANY,
@@ -66,6 +67,11 @@ SETTING_LEAVES = (
     _setting("paused", PAUSE, "whether rollouts wait"),
     _setting("force", TEXT, "a value that was not seen before replaces every machine once"),
 )
+
+# Settings that are read and that nothing carries out: an owner who writes one is told so.
+NOT_CARRIED_OUT = {
+    "timeouts.detach": "no kind of machine detaches volumes yet; leave this field out",
+}
 
 # Digests of what the two names point to; the pool's secretContent says what a change means.
 CONTENT_LEAVES = tuple(

@@ -8,10 +8,12 @@ autoscaling, a window shorter than one machine takes) is the parser's to say.
 
 from collections.abc import Iterable, Mapping
 
+from fairlead.answers.words import Severity
 from fairlead.inputs.configuration import KINDS
-from fairlead.inputs.leaf import Json, Leaf, Severity, Shape
+from fairlead.inputs.leaf import Json, Leaf, Shape
 from fairlead.inputs.parse import API_VERSION, LONGEST_NAME, platform_rows, pool_rows
 from fairlead.inputs.platform_inputs import PLATFORM
+from fairlead.inputs.registry import NOT_CARRIED_OUT
 from fairlead.inputs.shape import (
     BATCHES,
     BUDGET,
@@ -129,7 +131,8 @@ _CONFIGURATION: Mapping[str, Mapping[str, Json]] = {
 
 def node_pool_schema() -> Schema:
     """Return the schema of a NodePool document."""
-    spec = _spec_schema((row.path, row) for row in pool_rows())
+    rows = (row for row in pool_rows() if row.path not in NOT_CARRIED_OUT)
+    spec = _spec_schema((row.path, row) for row in rows)
     properties = spec["properties"]
     assert isinstance(properties, dict)  # noqa: S101 - _spec_schema made it
     properties["config"] = _configuration_schema()

@@ -7,7 +7,8 @@ default of ours would otherwise roll every fleet.
 
 from dataclasses import dataclass
 
-from fairlead.inputs.leaf import Leaf, LeafClass, Leaves, Shape
+from fairlead.answers.words import LeafClass
+from fairlead.inputs.leaf import Leaf, Leaves, Shape
 from fairlead.inputs.shape import ANY, COUNT, FLAG, TEXT, TEXT_SET, one_of
 
 

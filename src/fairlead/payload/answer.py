@@ -18,7 +18,7 @@ repeats what was shown: an answer and a log line never hold a token.
 """
 
 import binascii
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -29,7 +29,7 @@ from fairlead.contract.node_parse import parse_node_config
 from fairlead.errors import InputError
 from fairlead.inputs.leaf import Json
 from fairlead.payload.join import Join, put_join
-from fairlead.rollout.machines import NodeSettings
+from fairlead.rollout.machines import NodeSettings, taints_text
 from fairlead.rollout.secrets import TokenSecret, is_valid
 
 NODE_CONFIG_PATH = "/v1/node-config"
@@ -165,17 +165,6 @@ def served_config(node_config: str, settings: NodeSettings, join: Join | None = 
     for problem in parse_node_config(text).problems:
         raise InputError(problem.problem, field=problem.path)
     return text
-
-
-def taints_text(taints: Iterable[Json]) -> str:
-    """Return taints as the kubelet's flag has them: key=value:effect, separated by commas."""
-    return ",".join(_taint_text(taint) for taint in taints)
-
-
-def _taint_text(taint: Json) -> str:
-    fields = taint if isinstance(taint, Mapping) else {}
-    value = f"={fields['value']}" if fields.get("value") else ""
-    return f"{fields.get('key')}{value}:{fields.get('effect')}"
 
 
 def _encoded(text: str) -> bytes:

@@ -7,8 +7,9 @@ empty.
 
 from dataclasses import dataclass
 
+from fairlead.answers.words import LeafClass
 from fairlead.errors import InvariantError
-from fairlead.inputs.leaf import Json, LeafClass
+from fairlead.inputs.leaf import Json
 from fairlead.inputs.registry import owner_of
 from fairlead.revision.hashing import Scheme, half_of, leaf_digest
 from fairlead.revision.revision import Revision

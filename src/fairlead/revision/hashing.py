@@ -9,8 +9,9 @@ replaces every machine of every fleet.
 from dataclasses import dataclass
 from functools import lru_cache
 
+from fairlead.answers.words import LeafClass
 from fairlead.contract.canonical import canonical_bytes, digest_of
-from fairlead.inputs.leaf import Json, LeafClass, Leaves
+from fairlead.inputs.leaf import Json, Leaves
 from fairlead.inputs.registry import class_of
 from fairlead.inputs.spelled import Spelled
 from fairlead.revision.node_config_text import render_node_config

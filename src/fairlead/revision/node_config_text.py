@@ -9,11 +9,12 @@ raise CODE_DEFAULTS["renderer"] with it.
 
 from collections.abc import Mapping
 
+from fairlead.answers.words import LeafClass
 from fairlead.contract.json_text import encode_json
 from fairlead.contract.node_parse import parse_node_config
 from fairlead.contract.node_settings import problems_of
 from fairlead.errors import InputError
-from fairlead.inputs.leaf import Json, LeafClass, Leaves
+from fairlead.inputs.leaf import Json, Leaves
 from fairlead.inputs.registry import class_of
 
 # leaf: where its value goes, as it is.

@@ -8,8 +8,8 @@ running code, so a leaf that moved to another class moves in the stored revision
 import dataclasses
 from collections.abc import Iterable
 
+from fairlead.answers.words import LeafClass
 from fairlead.contract.canonical import canonical_bytes
-from fairlead.inputs.leaf import LeafClass
 from fairlead.revision.hashing import Scheme, half_of, hashes_of
 from fairlead.revision.revision import Revision, SecretContent
 

@@ -11,8 +11,6 @@ from dataclasses import dataclass
 
 from fairlead.inputs.leaf import Leaves
 
-SHOWN_DIGITS = 8
-
 
 class SecretContent(enum.Enum):
     """What a changed pull secret or trust bundle means; the pool's secretContent."""
@@ -42,7 +40,7 @@ class Revision:
     force: str = ""
 
     def __str__(self) -> str:
-        return f"{self.intent_hash[:SHOWN_DIGITS]}+{self.platform_hash[:SHOWN_DIGITS]}"
+        return self.id
 
     @property
     def version(self) -> str:

@@ -8,9 +8,10 @@ enough. After the last listed batch the budgets alone decide.
 from dataclasses import dataclass
 from datetime import datetime
 
+from fairlead.answers.wait import Wait
+from fairlead.answers.words import WaitFor
 from fairlead.rollout.machines import Machine
 from fairlead.rollout.policy import Policy
-from fairlead.rollout.wait import Wait, WaitFor
 
 
 @dataclass(frozen=True, slots=True)

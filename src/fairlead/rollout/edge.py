@@ -7,20 +7,19 @@ for it too. It acts between two passes, so a batch may be exceeded by what it st
 
 from dataclasses import replace
 
+from fairlead.answers.wait import Wait
+from fairlead.answers.words import Strategy, WaitFor
 from fairlead.rollout.leave import REASON
 from fairlead.rollout.machines import Machine
-from fairlead.rollout.plan import (
-    MachinePlan,
+from fairlead.rollout.plan import MachinePlan, rollout_waits
+from fairlead.rollout.progress import machine_waits
+from fairlead.rollout.situation import (
     Situation,
     allowance_now,
     gate_waits,
     is_rolling,
     machines_beyond,
-    rollout_waits,
 )
-from fairlead.rollout.policy import Strategy
-from fairlead.rollout.progress import machine_waits
-from fairlead.rollout.wait import Wait, WaitFor
 
 
 def is_held(situation: Situation) -> bool:

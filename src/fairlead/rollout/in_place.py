@@ -5,7 +5,8 @@ Machines in flight to an older target are redirected at once, whatever the budge
 unavailable already. A machine that failed on the way stops the pool until a person looks.
 """
 
-from fairlead.rollout.machines import Machine, Phase
+from fairlead.answers.words import Phase
+from fairlead.rollout.machines import Machine
 from fairlead.rollout.step import ChangeMachine
 
 

@@ -6,11 +6,11 @@ away. It does not win over the kill switch, which somebody else holds for everyb
 """
 
 from collections.abc import Iterable
-from dataclasses import replace
 
+from fairlead.answers.plan import Plan
+from fairlead.answers.words import ChangeClass
 from fairlead.rollout.machines import Machine, oldest_first
-from fairlead.rollout.record import ChangeClass, RolloutPlan
-from fairlead.rollout.secrets import Pairs, SecretPlan
+from fairlead.rollout.secrets import SecretPlan
 from fairlead.rollout.step import DeletePair, RemoveMachine
 
 REASON = "the pool was deleted"
@@ -22,13 +22,12 @@ def farewell_steps(machines: Iterable[Machine]) -> tuple[RemoveMachine, ...]:
     return tuple(RemoveMachine(machine.name, REASON) for machine in staying)
 
 
-def farewell_plan_of(shown: RolloutPlan, machines: Iterable[Machine]) -> RolloutPlan:
+def farewell_plan_of(shown: Plan, machines: Iterable[Machine]) -> Plan:
     """Return the plan with the machines that leave."""
     names = tuple(step.machine for step in farewell_steps(machines))
-    return replace(shown, change=ChangeClass.DELETE, machines=names)
+    return shown.but(change=ChangeClass.DELETE, machines=names)
 
 
-def last_secrets(pairs: Pairs) -> SecretPlan:
+def last_secrets(pairs: Iterable[str]) -> SecretPlan:
     """Return the steps that delete every pair at once: no machine is left that could boot."""
-    gone = sorted(pairs.tokens.keys() | pairs.user_data.keys())
-    return SecretPlan((), tuple(DeletePair(pair) for pair in gone), None)
+    return SecretPlan((), tuple(DeletePair(pair) for pair in sorted(pairs)), None)

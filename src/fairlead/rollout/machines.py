@@ -5,23 +5,13 @@ A machine carries two revision ids: the one its template named, and the one it b
 only where a pool refreshes new machines under the name of a held revision.
 """
 
-import enum
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Protocol
 
+from fairlead.answers.words import Phase
 from fairlead.inputs.leaf import Json, Leaves
-
-
-class Phase(enum.Enum):
-    """Where a machine is in its life. It leaves only because it was told to."""
-
-    BOOTING = "booting"
-    READY = "ready"
-    NOT_READY = "not-ready"
-    FAILED = "failed"
-    LEAVING = "leaving"  # drains, then goes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +21,17 @@ class NodeSettings:
     labels: Mapping[str, str] = field(default_factory=dict)
     taints: tuple[Json, ...] = ()
     drain_timeout: timedelta | None = None
-    detach_timeout: timedelta | None = None
+
+
+def taints_text(taints: Iterable[Json]) -> str:
+    """Return taints as the kubelet's flag has them: key=value:effect, separated by commas."""
+    return ",".join(_taint_text(taint) for taint in taints)
+
+
+def _taint_text(taint: Json) -> str:
+    fields = taint if isinstance(taint, Mapping) else {}
+    value = f"={fields['value']}" if fields.get("value") else ""
+    return f"{fields.get('key')}{value}:{fields.get('effect')}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +85,6 @@ class Template:
     What machines are made from. `revision`, `version` and `machine_template` replace machines
     when they change; the rest is applied in place.
 
-    legacy_hash: what a controller before revisions left there, evidence for seeding.
     is_held: an edge that replaces machines by itself must not, for now.
     """
 
@@ -96,7 +95,6 @@ class Template:
     settings: NodeSettings = field(default_factory=NodeSettings)
     generation: int = 1
     observed_generation: int = 1
-    legacy_hash: str = ""
     is_held: bool = False
 
     @property

@@ -9,44 +9,30 @@ exceed them; then nothing is removed until machines are back.
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import assert_never
 
-from fairlead.rollout.batch import Allowance, allowance_of
-from fairlead.rollout.in_place import change_steps, degradation_of
+from fairlead.answers.plan import Plan
+from fairlead.answers.wait import Wait
+from fairlead.answers.words import ChangeClass, Phase, Strategy, WaitFor
+from fairlead.rollout.in_place import change_steps
 from fairlead.rollout.leave import farewell_steps
-from fairlead.rollout.machines import Machine, Phase, oldest_first
-from fairlead.rollout.policy import MOST_REPAIRED, Policy, Strategy
+from fairlead.rollout.machines import Machine, oldest_first
+from fairlead.rollout.policy import MOST_REPAIRED, Policy
 from fairlead.rollout.progress import failure_of, machine_waits
-from fairlead.rollout.record import ChangeClass, RolloutPlan
+from fairlead.rollout.situation import (
+    Situation,
+    allowance_now,
+    gate_waits,
+    is_rolling,
+    is_stale,
+    machines_beyond,
+    may_scale,
+    stale_machines,
+)
 from fairlead.rollout.step import ChangeMachine, CreateMachine, RemoveMachine
-from fairlead.rollout.wait import Wait, WaitFor
-from fairlead.rollout.window import fits, next_start
 
 MachineChange = CreateMachine | RemoveMachine | ChangeMachine
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Situation:
-    """
-    What a plan is made from.
-
-    target: revision id of the template. reason: why machines are replaced. bound: the plan that
-    must not be exceeded. is_stopped: the kill switch. halted: why the rollout halted, or ''.
-    forgiven: machines whose failure counts no more. is_leaving: the pool was deleted.
-    """
-
-    machines: tuple[Machine, ...]
-    target: str
-    desired: int
-    policy: Policy
-    now: datetime
-    reason: str = ""
-    bound: RolloutPlan | None = None
-    is_stopped: bool = False
-    halted: str = ""
-    forgiven: tuple[str, ...] = ()
-    is_leaving: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,58 +110,17 @@ def _next_steps(situation: Situation) -> list[MachineChange]:
     return _replace(situation, staying)
 
 
-def is_rolling(situation: Situation) -> bool:
-    """Say whether a machine that stays has another revision than the target."""
-    return any(_is_stale(machine, situation.target) for machine in situation.machines)
-
-
-def may_scale(situation: Situation) -> bool:
-    """Say whether machines may come and go for other reasons than a rollout."""
-    pause = situation.policy.active_pause(situation.now)
-    is_paused = bool(pause and pause.covers_scaling) and not situation.is_leaving
-    return not situation.is_stopped and not is_paused
-
-
-def gate_waits(situation: Situation) -> tuple[Wait, ...]:
-    """Return what keeps machines from being replaced at all: stop, pause, halt, window."""
-    policy, now = situation.policy, situation.now
-    waits = []
-    if situation.is_stopped:
-        says = "the kill switch is on: no machine comes or goes"
-        waits.append(Wait(wait_for=WaitFor.STOP, says=says))
-    if situation.is_leaving:
-        return tuple(waits)
-    if pause := policy.active_pause(now):
-        waits.append(Wait(wait_for=WaitFor.PAUSE, says="the pool is paused", until=pause.until))
-    if cause := situation.halted or degradation_of(situation.machines, situation.forgiven):
-        waits.append(Wait(wait_for=WaitFor.HALT, says=cause))
-    if not fits(policy.windows, now, policy.estimate):
-        says = "no window is open long enough to replace a machine"
-        waits.append(
-            Wait(wait_for=WaitFor.WINDOW, says=says, until=next_start(policy.windows, now))
-        )
-    return tuple(waits)
-
-
-def rollout_plan_of(situation: Situation, shown: RolloutPlan) -> RolloutPlan:
+def rollout_plan_of(situation: Situation, shown: Plan) -> Plan:
     """Return the plan with the machines it disturbs, in order, and how long it takes."""
     policy = situation.policy
-    stale = oldest_first(
-        machine for machine in situation.machines if _is_stale(machine, situation.target)
-    )
+    stale = oldest_first(stale_machines(situation))
     if not stale:
         return shown
     in_place = policy.strategy is Strategy.IN_PLACE
-    return RolloutPlan(
-        pool=shown.pool,
+    return shown.but(
         change=ChangeClass.IN_PLACE if in_place else ChangeClass.REPLACE,
-        intent_hash=shown.intent_hash,
-        platform_hash=shown.platform_hash,
-        because=shown.because,
-        leaves=shown.leaves,
-        target=shown.target,
         machines=tuple(machine.name for machine in stale),
-        estimate=_estimate(len(stale), situation.desired, policy),
+        estimate_s=_estimate(len(stale), situation.desired, policy).total_seconds(),
     )
 
 
@@ -257,7 +202,7 @@ def rollout_waits(situation: Situation) -> list[Wait]:
     if beyond := machines_beyond(situation):
         says = f"the plan that was shown does not hold {', '.join(beyond[:3])}"
         return [Wait(wait_for=WaitFor.PLAN, says=says)]
-    stale = [machine for machine in situation.machines if _is_stale(machine, situation.target)]
+    stale = stale_machines(situation)
     if situation.policy.strategy is Strategy.ON_DELETE:
         says = f"{counted(len(stale))} to be deleted by the pool's owner"
         return [Wait(wait_for=WaitFor.OWNER, says=says)]
@@ -276,7 +221,7 @@ def _rolling_removals(
     situation: Situation, staying: list[Machine], allowed: int
 ) -> list[RemoveMachine]:
     desired = situation.desired
-    stale = [machine for machine in staying if _is_stale(machine, situation.target)]
+    stale = [machine for machine in staying if is_stale(machine, situation.target)]
     # Machines beyond the present batch keep their place.
     most = len(stale) - max(desired - allowed, 0)
     idle = [machine for machine in stale if not machine.is_available]
@@ -287,26 +232,3 @@ def _rolling_removals(
     # never takes what it has just created.
     leaving = [*oldest_first(idle), *oldest_first(serving)[: max(spare, 0)]][: max(most, 0)]
     return [RemoveMachine(machine.name, situation.reason) for machine in leaving]
-
-
-def allowance_now(situation: Situation) -> Allowance:
-    """Return how far the present batch goes."""
-    return allowance_of(
-        situation.machines, situation.target, situation.desired, situation.policy, situation.now
-    )
-
-
-def machines_beyond(situation: Situation) -> list[str]:
-    """Return the stale machines that the plan which was shown does not hold."""
-    if situation.bound is None:
-        return []
-    allowed = set(situation.bound.machines)
-    return [
-        machine.name
-        for machine in situation.machines
-        if _is_stale(machine, situation.target) and machine.name not in allowed
-    ]
-
-
-def _is_stale(machine: Machine, target: str) -> bool:
-    return machine.revision != target and machine.phase is not Phase.LEAVING

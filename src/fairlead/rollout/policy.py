@@ -5,16 +5,16 @@ Percentages round as Kubernetes rounds them: surge up, unavailable down; if both
 nothing, one machine may be unavailable, or nothing would ever move.
 """
 
-import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
+from fairlead.answers.words import Severity, Strategy
 from fairlead.errors import InputError
-from fairlead.inputs.leaf import Leaves, Severity
+from fairlead.inputs.leaf import Json, Leaves
 from fairlead.revision.revision import SecretContent
 from fairlead.rollout.machines import NodeSettings
-from fairlead.rollout.window import Window, parse_window
+from fairlead.rollout.window import FindZone, Window, parse_window
 
 PER_CENT = 100
 
@@ -24,14 +24,6 @@ DEFAULT_HALT_AFTER = 2
 
 # Above this many unhealthy machines the cause is not the machines.
 MOST_REPAIRED = 2
-
-
-class Strategy(enum.Enum):
-    """Who takes stale machines away."""
-
-    ROLLING = "RollingUpdate"
-    ON_DELETE = "OnDelete"
-    IN_PLACE = "InPlace"
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,28 +99,19 @@ class Policy:
         return self.pause if self.pause and not self.pause.is_over(now) else None
 
 
-def policy_of(settings: Leaves) -> Policy:
+def policy_of(settings: Leaves, find_zone: FindZone) -> Policy:
     """Return the policy of a pool's settings. Raises InputError by field."""
     strategy = _strategy_of(settings)
+    surge, unavailable = _budgets_of(settings, strategy)
     estimate = _duration(settings, "rollout.estimate", DEFAULT_ESTIMATE)
-    default_unavailable = 1 if strategy is Strategy.IN_PLACE else 0
-    surge = _budget(settings.get("management.maxSurge", 1))
-    unavailable = _budget(settings.get("management.maxUnavailable", default_unavailable))
-    if strategy is Strategy.ROLLING and not surge.number and not unavailable.number:
-        raise InputError("maxSurge and maxUnavailable are both 0", field="spec.management")
-    windows = settings.get("rollout.windows", [])
-    canary = settings.get("rollout.canary", [])
     return Policy(
         replicas=_number(settings, "replicas", 0),
         autoscaling=_autoscaling_of(settings),
         strategy=strategy,
         max_surge=surge,
         max_unavailable=unavailable,
-        windows=tuple(
-            parse_window(window, f"spec.rollout.windows[{at}]", estimate)
-            for at, window in enumerate(windows if isinstance(windows, list) else [])
-        ),
-        canary=tuple(_budget(size) for size in (canary if isinstance(canary, list) else [])),
+        windows=_windows_of(settings, estimate, find_zone),
+        canary=tuple(_budget(size) for size in _list(settings, "rollout.canary")),
         soak=_duration(settings, "rollout.soak", timedelta()),
         halt_after=_number(settings, "rollout.haltAfter", DEFAULT_HALT_AFTER),
         estimate=estimate,
@@ -141,6 +124,23 @@ def policy_of(settings: Leaves) -> Policy:
         force=str(settings.get("force", "")),
         resume=str(settings.get("rollout.resume", "")),
         settings=_node_settings_of(settings),
+    )
+
+
+def _budgets_of(settings: Leaves, strategy: Strategy) -> tuple[Budget, Budget]:
+    """Return maxSurge and maxUnavailable. Raises InputError if nothing could ever move."""
+    surge = _budget(settings.get("management.maxSurge", 1))
+    otherwise = 1 if strategy is Strategy.IN_PLACE else 0
+    unavailable = _budget(settings.get("management.maxUnavailable", otherwise))
+    if strategy is Strategy.ROLLING and not surge.number and not unavailable.number:
+        raise InputError("maxSurge and maxUnavailable are both 0", field="spec.management")
+    return surge, unavailable
+
+
+def _windows_of(settings: Leaves, estimate: timedelta, find_zone: FindZone) -> tuple[Window, ...]:
+    return tuple(
+        parse_window(window, f"spec.rollout.windows[{at}]", estimate, find_zone)
+        for at, window in enumerate(_list(settings, "rollout.windows"))
     )
 
 
@@ -190,17 +190,20 @@ def _maximum_age_of(settings: Leaves) -> dict[Severity, timedelta]:
 
 
 def _node_settings_of(settings: Leaves) -> NodeSettings:
-    taints = settings.get("taints", [])
     return NodeSettings(
         labels={
             path.removeprefix("labels."): str(value)
             for path, value in sorted(settings.items())
             if path.startswith("labels.")
         },
-        taints=tuple(taints if isinstance(taints, list) else []),
+        taints=tuple(_list(settings, "taints")),
         drain_timeout=_optional_duration(settings, "timeouts.drain"),
-        detach_timeout=_optional_duration(settings, "timeouts.detach"),
     )
+
+
+def _list(settings: Leaves, path: str) -> list[Json]:
+    value = settings.get(path)
+    return value if isinstance(value, list) else []
 
 
 def _number(settings: Leaves, path: str, otherwise: int) -> int:

@@ -8,9 +8,10 @@ counter would end a rollout with machines left behind.
 from dataclasses import dataclass
 from datetime import datetime
 
-from fairlead.rollout.machines import Machine, Phase, Template
+from fairlead.answers.wait import Wait
+from fairlead.answers.words import Phase, WaitFor
+from fairlead.rollout.machines import Machine, Template
 from fairlead.rollout.policy import Policy
-from fairlead.rollout.wait import Wait, WaitFor
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

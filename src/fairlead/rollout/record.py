@@ -8,8 +8,9 @@ the record is stale and is seeded again from evidence.
 
 import enum
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
+from fairlead.answers.plan import Plan
 from fairlead.decision.held import HeldChange
 from fairlead.revision.revision import Revision
 
@@ -17,42 +18,11 @@ from fairlead.revision.revision import Revision
 MOST_HONOURED = 64
 
 
-class ChangeClass(enum.Enum):
-    """How much a plan disturbs; a later one never exceeds what was shown."""
-
-    NONE = "none"
-    IN_PLACE = "in-place"
-    REPLACE = "replace"
-    DELETE = "delete"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RolloutPlan:
-    """
-    What a rollout will do, as it was shown. Execution refuses to exceed it.
-
-    `machines` are those that leave or change, in the order in which they will. `target` is the
-    revision id that it leads to: once that is the pool's target, the plan is used up.
-    """
-
-    pool: str
-    change: ChangeClass
-    intent_hash: str
-    platform_hash: str
-    because: str
-    leaves: tuple[str, ...] = ()
-    target: str = ""
-    machines: tuple[str, ...] = ()
-    estimate: timedelta = timedelta()
-
-
 class Evidence(enum.Enum):
     """From what a record was seeded, the best first."""
 
     NOTHING = "NewPool"
-    RECORD = "Record"
     SECRET = "Secret"  # noqa: S105 - a kind of evidence
-    LEGACY_HASH = "LegacyHash"
     COMPUTED = "SeededWithoutEvidence"
 
 
@@ -84,7 +54,7 @@ class PoolRecord:
     halted: str = ""
     resumed: tuple[str, ...] = ()
     forgiven: tuple[str, ...] = ()
-    plan: RolloutPlan | None = None
+    plan: Plan | None = None
     seeded: Evidence = Evidence.NOTHING
 
     @property

@@ -7,7 +7,7 @@ user data is refreshed without a template write, so that a pool that has not rol
 still scales.
 """
 
-from collections.abc import Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from hashlib import sha256
@@ -89,20 +89,12 @@ class SecretStore(Protocol):
         """Delete a user-data secret."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pairs:
-    """
-    What exists, and what is needed.
+@dataclass(frozen=True, slots=True)
+class Need:
+    """What a pair that something names stands for, and what machines that use it are served."""
 
-    needed: every id that a pointer, the template or a machine names, with the revision it stands
-    for. served: for some of them, other inputs that new machines get.
-    """
-
-    tokens: Mapping[str, TokenSecret]
-    user_data: Mapping[str, UserData]
-    needed: Mapping[str, Revision]
-    served: Mapping[str, Revision]
-    stub: Stub
+    stands_for: Revision
+    served: Revision
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,51 +106,68 @@ class SecretPlan:
     wake: datetime | None
 
 
-def plan_secrets(pairs: Pairs, now: datetime) -> SecretPlan:
+def plan_secrets(
+    tokens: Mapping[str, TokenSecret],
+    user_data: Mapping[str, UserData],
+    needed: Mapping[str, Need],
+    stub: Stub,
+    now: datetime,
+) -> SecretPlan:
     """Return the steps after which every needed pair is whole and the others are on their way."""
     before: list[SecretStep] = []
     due: list[datetime] = []
-    for pair, revision in sorted(pairs.needed.items()):
-        steps = _needed_steps(pairs, pair, revision, now)
-        before += steps
-        token = pairs.tokens.get(pair)
-        is_renewed = token is None or any(isinstance(step, RotateToken) for step in steps)
-        due.append((now if token is None or is_renewed else token.issued_at) + HALF_LIFE)
-    after: list[SecretStep] = []
-    for pair in sorted((pairs.tokens.keys() | pairs.user_data.keys()) - pairs.needed.keys()):
-        token = pairs.tokens.get(pair)
-        if token is None or (token.expires_at and token.expires_at <= now):
-            after.append(DeletePair(pair))
-        elif token.expires_at is None:
-            after.append(ExpireToken(pair, now + GRACE))
-            due.append(now + GRACE)
-        else:
-            due.append(token.expires_at)
-    return SecretPlan(tuple(before), tuple(after), min(due, default=None))
+    for pair, need in sorted(needed.items()):
+        token = tokens.get(pair)
+        if token is None:
+            created = CreateToken(id=pair, revision=need.stands_for, served=need.served)
+            before += [created, WriteUserData(pair)]
+            due.append(now + HALF_LIFE)
+            continue
+        rotates = token.issued_at + HALF_LIFE <= now
+        before += _upkeep_steps(token, need, rotates=rotates)
+        if rotates or not _is_current(user_data.get(pair), token, stub):
+            before.append(WriteUserData(pair))
+        due.append((now if rotates else token.issued_at) + HALF_LIFE)
+    after, ends = _farewell_steps(tokens, user_data.keys(), needed, now)
+    return SecretPlan(tuple(before), after, min([*due, *ends], default=None))
 
 
-def _needed_steps(pairs: Pairs, pair: str, revision: Revision, now: datetime) -> list[SecretStep]:
-    served = pairs.served.get(pair, revision)
-    token = pairs.tokens.get(pair)
-    if token is None:
-        return [CreateToken(id=pair, revision=revision, served=served), WriteUserData(pair)]
+def _upkeep_steps(token: TokenSecret, need: Need, *, rotates: bool) -> list[SecretStep]:
     steps: list[SecretStep] = []
     if token.expires_at is not None:
-        steps.append(ReviveToken(pair))
-    if token.served.leaves != served.leaves:
-        steps.append(ServeRevision(id=pair, served=served))
-    rotates = token.issued_at + HALF_LIFE <= now
+        steps.append(ReviveToken(token.id))
+    if token.served.leaves != need.served.leaves:
+        steps.append(ServeRevision(id=token.id, served=need.served))
     if rotates:
-        steps.append(RotateToken(pair))
-    user_data = pairs.user_data.get(pair)
-    if (
-        rotates
-        or user_data is None
-        or user_data.token != token.token
-        or user_data.stub != pairs.stub
-    ):
-        steps.append(WriteUserData(pair))
+        steps.append(RotateToken(token.id))
     return steps
+
+
+def _is_current(user_data: UserData | None, token: TokenSecret, stub: Stub) -> bool:
+    return user_data is not None and (user_data.token, user_data.stub) == (token.token, stub)
+
+
+def _farewell_steps(
+    tokens: Mapping[str, TokenSecret],
+    written: Iterable[str],
+    needed: Container[str],
+    now: datetime,
+) -> tuple[tuple[SecretStep, ...], list[datetime]]:
+    """Return what becomes of pairs that nothing names, and when each of them ends."""
+    steps: list[SecretStep] = []
+    ends: list[datetime] = []
+    for pair in sorted({*tokens, *written}):
+        if pair in needed:
+            continue
+        token = tokens.get(pair)
+        if token is None or (token.expires_at and token.expires_at <= now):
+            steps.append(DeletePair(pair))
+        elif token.expires_at is None:
+            steps.append(ExpireToken(pair, now + GRACE))
+            ends.append(now + GRACE)
+        else:
+            ends.append(token.expires_at)
+    return tuple(steps), ends
 
 
 def served_anew(secret: TokenSecret, served: Revision) -> TokenSecret:
@@ -187,13 +196,3 @@ def is_valid(secret: TokenSecret, token: str, now: datetime) -> bool:
 def hashed(token: str) -> str:
     """Return what the payload service keeps of a token."""
     return sha256(b"fairlead/token\n" + token.encode()).hexdigest()
-
-
-def token_secret_name(pool: str, pair: str) -> str:
-    """Return the name of a token secret."""
-    return f"token-{pool}-{pair}"
-
-
-def user_data_secret_name(pool: str, pair: str) -> str:
-    """Return the name of a user-data secret."""
-    return f"user-data-{pool}-{pair}"

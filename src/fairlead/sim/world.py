@@ -10,14 +10,20 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import timedelta
 
-from fairlead.controller.observe import Code, PoolDocuments, PoolStatus, World
+from fairlead.answers.event import Event
+from fairlead.answers.plan import Plan
+from fairlead.answers.pool import PoolStatus
+from fairlead.answers.words import Phase
+from fairlead.controller.observe import Code, PoolDocuments, World
 from fairlead.controller.reconcile import Chance, reconcile
 from fairlead.errors import ConflictError, InvariantError
-from fairlead.rollout.machines import Machine, NodeSettings, Phase, Template
-from fairlead.rollout.record import PoolRecord, RolloutPlan
+from fairlead.inputs.leaf import Json
+from fairlead.inputs.parse import NO_PLATFORM
+from fairlead.rollout.machines import Machine, NodeSettings, Template
+from fairlead.rollout.record import PoolRecord
 from fairlead.rollout.secrets import TokenSecret, UserData, is_valid
 from fairlead.sim.clock import Clock
-from fairlead.timeline.event import Event
+from fairlead.zones import find_zone
 
 MOST_PASSES = 400
 REFUSED_BOOT = "511: the token is not known"
@@ -39,11 +45,11 @@ class SimWorld:
 
     def __init__(self, clock: Clock | None = None) -> None:
         self.clock = clock or Clock()
-        self.code = Code()
+        self.code = Code(find_zone=find_zone)
         self.documents: dict[str, PoolDocuments] = {}
         self.records: dict[str, PoolRecord] = {}
         self.statuses: dict[str, PoolStatus] = {}
-        self.plans: dict[str, RolloutPlan] = {}
+        self.plans: dict[str, Plan] = {}
         self.templates: dict[str, Template] = {}
         self.living: dict[str, Machine] = {}
         self.tokens: dict[tuple[str, str], TokenSecret] = {}
@@ -222,6 +228,14 @@ class SimWorld:
         """Return what is declared."""
         return self.documents[pool]
 
+    def read_platform(self) -> Json:
+        """Return the platform's document: that of any pool, or one that sets nothing."""
+        return next((found.platform for found in self.documents.values()), dict(NO_PLATFORM))
+
+    def documents_with(self, pool: Json, platform: Json) -> PoolDocuments:
+        """Return what read_documents would, if these two were in force."""
+        return PoolDocuments(pool=pool, platform=platform)
+
     def find_record(self, pool: str) -> PoolRecord | None:
         """Return what the controller remembers."""
         return self.records.get(pool)
@@ -240,7 +254,7 @@ class SimWorld:
         self._write("status", pool)
         self.statuses[pool] = status
 
-    def find_plan(self, pool: str) -> RolloutPlan | None:
+    def find_plan(self, pool: str) -> Plan | None:
         """Return the plan that the owner approved."""
         return self.plans.get(pool)
 

@@ -9,6 +9,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
+from fairlead.answers.pool import Condition
+from fairlead.answers.wait import Wait
+from fairlead.answers.words import LeafClass, Phase, WaitFor
 from fairlead.decision.decision import (
     Adopt,
     Decision,
@@ -18,13 +21,11 @@ from fairlead.decision.decision import (
     Unknown,
 )
 from fairlead.decision.explain import explain
-from fairlead.inputs.leaf import LeafClass
 from fairlead.revision.hashing import half_of
 from fairlead.revision.revision import Revision
-from fairlead.rollout.machines import Machine, Phase
+from fairlead.rollout.machines import Machine
 from fairlead.rollout.progress import Progress
 from fairlead.rollout.record import Evidence, PoolRecord
-from fairlead.rollout.wait import Wait, WaitFor
 
 AS_EXPECTED = "AsExpected"
 DELETED = "PoolDeleted"
@@ -34,17 +35,6 @@ MOST_WAITS = 5
 
 # Waits that hold a whole rollout; they give the reason, the others only the message.
 GATES = (WaitFor.STOP, WaitFor.HALT, WaitFor.PAUSE, WaitFor.WINDOW, WaitFor.PLAN)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Condition:
-    """One condition. `status` is True, False or Unknown, as Kubernetes writes them."""
-
-    type: str
-    status: str
-    reason: str
-    message: str
-    since: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,50 +4,18 @@ The closed list of facts about a pool and its machines, and how one pass gives r
 An event has a key that a repeated pass makes again, so appending after a crash adds nothing.
 """
 
-import enum
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from datetime import datetime
 
+from fairlead.answers.event import Event
+from fairlead.answers.words import EventKind
 from fairlead.decision.explain import listed
 from fairlead.rollout.machines import Machine
 from fairlead.rollout.record import Evidence, PoolRecord
 from fairlead.rollout.step import CreateMachine, CreateToken, Step
 
-
-class EventKind(enum.Enum):
-    """Everything that can be told about a pool."""
-
-    POOL_ADOPTED = "PoolAdopted"
-    ROLLOUT_STARTED = "RolloutStarted"
-    ROLLOUT_RETARGETED = "RolloutRetargeted"
-    ROLLOUT_COMPLETED = "RolloutCompleted"
-    ROLLOUT_HALTED = "RolloutHalted"
-    ROLLOUT_RESUMED = "RolloutResumed"
-    CHANGE_HELD = "PlatformChangeHeld"
-    CHANGE_CLEARED = "PlatformChangeCleared"
-    MACHINES_CREATED = "MachinesCreated"
-    MACHINE_LEAVES = "MachineLeaves"
-    SECRET_RECREATED = "SecretRecreated"  # noqa: S105 - the name of an event
-    SEEDED = "Seeded"
-    SEEDED_WITHOUT_EVIDENCE = "SeededWithoutEvidence"
-    POOL_DELETED = "PoolDeleted"
-
-
 # Told once machines were moved; all others before.
 MACHINE_KINDS = (EventKind.MACHINES_CREATED, EventKind.MACHINE_LEAVES, EventKind.POOL_DELETED)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Event:
-    """One fact. `key` is unique within a pool; `machine` is '' for facts about the whole pool."""
-
-    kind: EventKind
-    pool: str
-    at: datetime
-    key: str
-    says: str
-    machine: str = ""
 
 
 def events_of(

@@ -5,7 +5,7 @@ The seam behind which events are kept: append only, each key once.
 from collections.abc import Iterable
 from typing import Protocol
 
-from fairlead.timeline.event import Event
+from fairlead.answers.event import Event
 
 
 class Journal(Protocol):

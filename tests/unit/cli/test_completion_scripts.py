@@ -50,7 +50,7 @@ def test_commands_of_a_group_are_offered(script: Path) -> None:
 
 def test_flags_of_a_command_are_offered_wherever_the_cursor_is(script: Path) -> None:
     assert offers(script, "pool", "pause", "workers", "--s") == ["--state", "--scaling-too"]
-    assert offers(script, "apply", "--yes", "--n") == ["--no-wait"]
+    assert offers(script, "pool", "apply", "--yes", "--n") == ["--no-wait"]
 
 
 def test_choices_of_flags_and_arguments_are_offered(script: Path) -> None:

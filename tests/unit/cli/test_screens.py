@@ -6,15 +6,21 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from fairlead.answers.event import Event
+from fairlead.answers.plan import Plan
+from fairlead.answers.pool import PoolDetail
+from fairlead.answers.words import EventKind
 from fairlead.cli.screens.blocks import Grid, Toned, draw_plain, line
 from fairlead.cli.screens.machine import explain_machine_blocks, story_of
 from fairlead.cli.screens.overview import draw_overview, next_commands, overview_blocks
-from fairlead.cli.screens.plan import headline_of, plan_blocks
+from fairlead.cli.screens.plan import plan_blocks
 from fairlead.cli.screens.platform import effect_blocks
-from fairlead.cli.screens.pool import explain_blocks, pool_grid, summary_of
+from fairlead.cli.screens.pool import explain_blocks, pool_grid
 from fairlead.cli.screens.rollout import bar_of, progress_line, rollout_blocks
-from fairlead.cli.screens.spoken_time import boot_text, duration_text
-from unit.cli.answers import (
+from fairlead.telling.headline import headline_of
+from fairlead.telling.spoken_time import boot_text, duration_text
+from fairlead.telling.summary import summary_of
+from unit.telling.answers import (
     NOW,
     make_held,
     make_leaf,
@@ -71,7 +77,7 @@ def test_a_boot_is_told_in_milliseconds_until_it_takes_a_second() -> None:
 def test_held_drift_is_one_sentence_with_its_age() -> None:
     pool = make_pool(state="Drifted", held=[make_held()])
 
-    assert summary_of(pool, NOW) == (
+    assert summary_of(pool, pool.plan, NOW) == (
         "held: 1 platform change, since 12 s, no machine will be replaced"
     )
 
@@ -79,7 +85,9 @@ def test_held_drift_is_one_sentence_with_its_age() -> None:
 def test_of_several_held_changes_the_oldest_gives_the_age() -> None:
     older = make_held(leaf="platform.noProxy", since="2026-11-20T11:50:00.000Z")
 
-    assert summary_of(make_pool(state="Drifted", held=[make_held(), older]), NOW) == (
+    pool = make_pool(state="Drifted", held=[make_held(), older])
+
+    assert summary_of(pool, pool.plan, NOW) == (
         "held: 2 platform changes, since 10 min, no machine will be replaced"
     )
 
@@ -115,12 +123,17 @@ def test_of_several_held_changes_the_oldest_gives_the_age() -> None:
         (make_pool(available=1), "coming up: 1 of 3 machines available"),
     ],
 )
-def test_a_pool_is_summed_up_in_one_sentence(pool: dict[str, Any], sentence: str) -> None:
-    assert summary_of(pool, NOW) == sentence
+def test_a_pool_is_summed_up_in_one_sentence(pool: PoolDetail, sentence: str) -> None:
+    assert summary_of(pool, pool.plan, NOW) == sentence
 
 
 def test_an_explanation_names_leaf_owner_severity_age_and_values() -> None:
-    pool = make_pool(state="Drifted", held=[make_held()], sentence="Held: 1 platform change.")
+    pool = make_pool(
+        state="Drifted",
+        held=[make_held()],
+        summary="held: 1 platform change, since 12 s, no machine will be replaced",
+        sentence="Held: 1 platform change.",
+    )
 
     assert drawn(explain_blocks(pool, NOW)) == (
         "held: 1 platform change, since 12 s, no machine will be replaced\n"
@@ -167,7 +180,7 @@ def test_an_explanation_of_a_rollout_tells_what_changed_and_what_it_waits_for() 
         (make_plan(change="delete", removes=1), "1 machine will be removed, the pool goes"),
     ],
 )
-def test_a_plan_has_a_headline(plan: dict[str, Any], headline: str) -> None:
+def test_a_plan_has_a_headline(plan: Plan, headline: str) -> None:
     assert headline_of(plan) == headline
 
 
@@ -240,7 +253,7 @@ def test_a_bar_counts_machines_that_serve_that_move_and_that_wait() -> None:
     ]
 
     assert drawn([bar_of(pool, machines, 20)]) == "━━━━━╍╍╍╍╍──────────\n"
-    assert drawn([bar_of(make_pool(), make_pool()["machines"], 20)]) == "━" * 20 + "\n"
+    assert drawn([bar_of(make_pool(), make_pool().machines, 20)]) == "━" * 20 + "\n"
     assert drawn([bar_of(make_pool(desired=0, total=0), [], 20)]) == "─" * 20 + "\n"
 
 
@@ -251,7 +264,7 @@ def test_progress_on_one_line_moves_only_when_something_does() -> None:
 
 
 def test_a_rollout_shows_bar_time_left_machines_and_waits() -> None:
-    lines = drawn(rollout_blocks(make_rolling_pool(), 100, NOW)).splitlines()
+    lines = drawn(rollout_blocks(make_rolling_pool(), make_pool().machines, 100, NOW)).splitlines()
 
     assert lines[0].startswith("workers RollingOut  ─")
     assert lines[0].endswith("  1 of 3 up to date, 3 available, about 20 s left")
@@ -263,7 +276,7 @@ def test_of_many_machines_those_that_move_are_shown() -> None:
     machines = [make_machine(f"workers-{at:03}") for at in range(50)]
     machines.append(make_machine("workers-900", phase="booting"))
 
-    text = drawn(rollout_blocks(make_rolling_pool(machines=machines), 100, NOW))
+    text = drawn(rollout_blocks(make_rolling_pool(), machines, 100, NOW))
 
     assert "workers-900" in text
     assert "and 39 more machines" in text
@@ -305,7 +318,7 @@ def test_a_machine_that_booted_other_inputs_says_so() -> None:
 def test_the_story_of_a_machine_has_its_beginning_and_end() -> None:
     gone = make_machine(gone_at="2026-11-20T11:59:00.000Z")
 
-    assert [(fact["kind"], fact["says"]) for fact in story_of(gone)] == [
+    assert [(kind, says) for _, kind, says in story_of(gone)] == [
         ("MachineCreated", "Made from revision r1."),
         ("MachineReady", "Its boot took 412 ms."),
         ("MachineGone", "Nothing of it is left."),
@@ -313,22 +326,22 @@ def test_the_story_of_a_machine_has_its_beginning_and_end() -> None:
 
 
 def test_the_overview_shows_pools_machines_events_and_what_to_try() -> None:
-    event = {
-        "kind": "PoolAdopted",
-        "pool": "workers",
-        "machine": "",
-        "at": "2026-11-20T11:58:00.000Z",
-        "says": "Revision aa+bb is the first.",
-    }
+    event = Event(
+        kind=EventKind.POOL_ADOPTED,
+        pool="workers",
+        at=NOW,
+        key="PoolAdopted:r1:0",
+        says="Revision r1 is the first.",
+    )
     pool = make_pool()
 
-    lines = drawn(overview_blocks([pool], pool["machines"], [event], 100, NOW)).splitlines()
+    lines = drawn(overview_blocks([pool], pool.machines, [event], 100, NOW)).splitlines()
 
     assert lines[0].startswith("workers  1.34.2  ━━━━━")
     assert lines[0].endswith("  3 of 3 up to date  Settled")
     assert lines[1] == "  settled: every machine has what is declared, no machine will be replaced"
     assert lines[4].startswith("workers-1  ready  412 ms  ████████████████████████  r1")
-    assert "workers  Revision aa+bb is the first." in lines[8]
+    assert "workers  Revision r1 is the first." in lines[8]
     assert lines[-3:] == [
         "  fairlead platform set proxy.image=haproxy@sha256:bb",
         "  fairlead pool show workers --yaml > pool.yaml   # edit it, then: plan -f pool.yaml",
@@ -358,6 +371,6 @@ def test_a_terminal_is_never_drawn_wider_than_it_is(width: int) -> None:
     console = Console(width=width, force_terminal=True, record=True, file=io.StringIO())
     pool = make_rolling_pool(waits=[make_wait("Halted", "x" * 200)])
 
-    console.print(draw_overview([pool], pool["machines"], [], width))
+    console.print(draw_overview([pool], pool.machines, [], width))
 
     assert max(len(text) for text in console.export_text().splitlines()) <= width

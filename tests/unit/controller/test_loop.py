@@ -18,7 +18,7 @@ from pool_documents import platform_document, pool_document
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from fairlead.controller.observe import PoolStatus
+    from fairlead.answers.pool import PoolStatus
 
 NOON = datetime(2026, 11, 16, 12, tzinfo=UTC)
 

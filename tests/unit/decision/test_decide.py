@@ -2,9 +2,8 @@
 
 from datetime import UTC, datetime, timedelta
 
-import pytest
-
-from fairlead.decision.decide import Circumstances, decide
+from fairlead.answers.words import Severity
+from fairlead.decision.decide import decide
 from fairlead.decision.decision import (
     Adopt,
     ChangedIntent,
@@ -18,7 +17,7 @@ from fairlead.decision.decision import (
 )
 from fairlead.decision.explain import explain, listed, reason_text
 from fairlead.decision.held import HeldChange, held_changes, overdue_at
-from fairlead.inputs.leaf import Problem, Severity, Unusable
+from fairlead.inputs.leaf import Problem, Unusable
 from fairlead.inputs.platform_inputs import ChangeNotice
 from fairlead.revision.difference import difference_of
 from pool_documents import make_revision, platform_document, pool_document
@@ -36,18 +35,17 @@ HELD = HeldChange(
     severity=Severity.ROUTINE,
     since=NOON,
 )
-PLAIN = Circumstances()
 
 
 def test_nothing_recorded_is_adopted() -> None:
-    decision = decide(None, RUNNING, PLAIN)
+    decision = decide(None, RUNNING)
 
     assert decision == Adopt(RUNNING, is_new=True)
     assert explain(decision) == f"New pool: machines are made from revision {RUNNING}."
 
 
 def test_equal_inputs_are_kept() -> None:
-    decision = decide(RUNNING, make_revision(), PLAIN)
+    decision = decide(RUNNING, make_revision())
 
     assert decision == Keep(RUNNING)
     assert explain(decision) == (
@@ -56,7 +54,7 @@ def test_equal_inputs_are_kept() -> None:
 
 
 def test_a_platform_change_alone_is_held() -> None:
-    decision = decide(RUNNING, DRIFTED, Circumstances(held=(HELD,)))
+    decision = decide(RUNNING, DRIFTED, (HELD,))
 
     assert decision == HoldPlatformChange(running=RUNNING, wanted=DRIFTED, held=(HELD,))
     assert explain(decision) == (
@@ -69,7 +67,7 @@ def test_a_platform_change_alone_is_held() -> None:
 
 
 def test_a_change_of_intent_replaces_machines_and_takes_the_platform_along() -> None:
-    decision = decide(RUNNING, EDITED, Circumstances(held=(HELD,)))
+    decision = decide(RUNNING, EDITED, (HELD,))
 
     assert isinstance(decision, ReplaceMachines)
     assert isinstance(decision.because, ChangedIntent)
@@ -81,7 +79,7 @@ def test_a_change_of_intent_replaces_machines_and_takes_the_platform_along() -> 
 
 
 def test_a_forced_pool_is_replaced_though_nothing_differs() -> None:
-    decision = decide(RUNNING, make_revision(force="v1"), Circumstances(force="v1"))
+    decision = decide(RUNNING, make_revision(force="v1"))
 
     assert isinstance(decision, ReplaceMachines)
     assert decision.because == Forced("v1")
@@ -89,7 +87,7 @@ def test_a_forced_pool_is_replaced_though_nothing_differs() -> None:
 
 
 def test_a_change_held_for_too_long_replaces_machines() -> None:
-    decision = decide(RUNNING, DRIFTED, Circumstances(held=(HELD,), overdue=(HELD,)))
+    decision = decide(RUNNING, DRIFTED, (HELD,), (HELD,))
 
     assert isinstance(decision, ReplaceMachines)
     assert decision.because == Overdue((HELD,))
@@ -97,14 +95,14 @@ def test_a_change_held_for_too_long_replaces_machines() -> None:
 
 
 def test_a_pool_without_machines_adopts_at_once() -> None:
-    assert decide(RUNNING, DRIFTED, Circumstances(is_empty=True)) == Adopt(DRIFTED, is_new=False)
-    assert decide(RUNNING, RUNNING, Circumstances(is_empty=True)) == Keep(RUNNING)
+    assert decide(RUNNING, DRIFTED, is_empty=True) == Adopt(DRIFTED, is_new=False)
+    assert decide(RUNNING, RUNNING, is_empty=True) == Keep(RUNNING)
 
 
 def test_what_cannot_be_computed_replaces_nothing() -> None:
     unusable = Unusable((Problem("spec.config[0].kind", "is not known"),))
 
-    decision = decide(RUNNING, unusable, Circumstances(force="v1"))
+    decision = decide(RUNNING, unusable)
 
     assert decision == Unknown(running=RUNNING, unusable=unusable)
     assert explain(decision) == (
@@ -157,13 +155,7 @@ def test_a_maximum_age_is_per_severity() -> None:
     assert overdue_at(HELD, {Severity.SECURITY: timedelta(1)}) is None
 
 
-@pytest.mark.parametrize("recorded", [True, False])
-@pytest.mark.parametrize("usable", [True, False])
-def test_a_deleted_pool_is_deleted_whatever_else_is_true(recorded: bool, usable: bool) -> None:
-    running = make_revision() if recorded else None
-    wanted = make_revision(pool_document(imageBase="202607.09")) if usable else Unusable()
-
-    decision = decide(running, wanted, Circumstances(is_leaving=True, force="now"))
-
-    assert decision == DeletePool(running)
-    assert explain(decision) == "The pool was deleted: its machines leave, then its secrets go."
+def test_a_deleted_pool_is_told_that_it_goes() -> None:
+    assert explain(DeletePool(RUNNING)) == (
+        "The pool was deleted: its machines leave, then its secrets go."
+    )

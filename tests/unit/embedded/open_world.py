@@ -6,16 +6,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from fairlead.controller.observe import PoolState, PoolStatus
+from fairlead.answers.event import Event
+from fairlead.answers.plan import Plan
+from fairlead.answers.pool import PoolStatus
+from fairlead.answers.words import ChangeClass, EventKind, PoolState
 from fairlead.embedded.state_directory import StateDirectory
 from fairlead.embedded.store.database import Store
 from fairlead.embedded.store.world import EmbeddedWorld
 from fairlead.inputs.platform_inputs import Stub
 from fairlead.rollout.machines import Template
-from fairlead.rollout.record import ChangeClass, RolloutPlan
 from fairlead.rollout.secrets import TokenSecret, UserData
 from fairlead.sim.clock import START, Clock
-from fairlead.timeline.event import Event, EventKind
 from pool_documents import make_revision, pool_document
 
 POOL = "workers"
@@ -36,7 +37,7 @@ STATUS = PoolStatus(
     desired=3,
     conditions=(),
 )
-PLAN = RolloutPlan(
+PLAN = Plan(
     pool=POOL, change=ChangeClass.REPLACE, intent_hash="1", platform_hash="2", because="imageBase"
 )
 EVENT = Event(kind=EventKind.SEEDED, pool=POOL, at=START, key="Seeded:1", says="Seeded.")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.embedded.machines.kind import Fault
+from fairlead.answers.words import Fault
 from fairlead.embedded.store.world import EmbeddedWorld
 from fairlead.rollout.record import PoolRecord
 from pool_documents import platform_document, pool_document

@@ -23,8 +23,9 @@ from conformance.machine_seeds import (
     wait_until,
 )
 from fairlead.agent.report.record import parse_record
+from fairlead.answers.words import Fault
 from fairlead.embedded.machines.directory import DirectoryMachines, agent_command
-from fairlead.embedded.machines.kind import Fault, Life, Seed
+from fairlead.embedded.machines.kind import Life, Seed
 from fairlead.embedded.machines.process import (
     LARGEST_CONSOLE,
     PID_FILE,

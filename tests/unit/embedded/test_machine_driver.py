@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from fairlead.answers.words import Fault
 from fairlead.embedded.machines.drive import MOST_AT_ONCE, Driver
-from fairlead.embedded.machines.kind import Fault, Life, Seed
+from fairlead.embedded.machines.kind import Life, Seed
 from fairlead.embedded.store.world import EmbeddedWorld
 from fairlead.errors import UnavailableError
 from fairlead.rollout.machines import Machine

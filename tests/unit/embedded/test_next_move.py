@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
+from fairlead.answers.words import Fault, Phase
 from fairlead.contract.boot_report import BootReport, StageReport, report_fields
 from fairlead.contract.json_text import encode_json
-from fairlead.embedded.machines.kind import Fault, Life
+from fairlead.embedded.machines.kind import Life
 from fairlead.embedded.machines.next_move import Become, Destroy, Move, PowerOn, Sight, next_move
 from fairlead.embedded.store.machines import StoredMachine
-from fairlead.rollout.machines import Machine, NodeSettings, Phase
+from fairlead.rollout.machines import Machine, NodeSettings
 
 NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
 

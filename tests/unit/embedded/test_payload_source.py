@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from fairlead.answers.words import Phase
 from fairlead.embedded.store.payloads import StoredPayloads
 from fairlead.embedded.store.world import EmbeddedWorld
-from fairlead.rollout.machines import Machine, NodeSettings, Phase
+from fairlead.rollout.machines import Machine, NodeSettings
 from fairlead.rollout.secrets import hashed
 from fairlead.sim.clock import START
 from unit.embedded.open_world import PAIR, POOL, TOKEN, make_template, open_world, with_template

@@ -193,6 +193,17 @@ def test_a_file_that_is_no_database_is_refused_and_untouched(tmp_path: Path) -> 
     assert path.read_bytes() == b"my diary " * 1000
 
 
+def test_text_that_is_not_utf_8_is_the_files_fault_and_not_the_moments(tmp_path: Path) -> None:
+    with open_store(tmp_path) as store:
+        with store.writing() as connection:
+            connection.execute(
+                "INSERT INTO pools (name, document) VALUES ('a', CAST(x'22ff22' AS TEXT))"
+            )
+
+        with pytest.raises(InputError, match=r"fairlead.db is damaged: Could not decode to UTF-8"):
+            store.rows("SELECT document FROM pools")
+
+
 def test_a_half_applied_migration_leaves_the_earlier_version() -> None:
     connection = sqlite3.connect(":memory:", isolation_level=None)
     first = Migration(1, "0001_one.sql", "CREATE TABLE kept (a); INSERT INTO kept VALUES (1);")

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.embedded.machines.kind import Fault
+from fairlead.answers.event import Event
+from fairlead.answers.words import EventKind, Fault, Phase
 from fairlead.embedded.store.machines import StoredMachine
 from fairlead.embedded.store.world import EmbeddedWorld
 from fairlead.errors import ConflictError, InputError, InvariantError
-from fairlead.rollout.machines import Machine, NodeSettings, Phase
+from fairlead.rollout.machines import Machine, NodeSettings
 from fairlead.sim.clock import START, Clock
-from fairlead.timeline.event import Event, EventKind
 from pool_documents import pool_document
 from unit.embedded.open_world import PAIR, POOL, open_world, with_template
 

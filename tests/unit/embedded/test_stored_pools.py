@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from fairlead.answers.words import Fault
 from fairlead.controller.observe import Resolved
-from fairlead.embedded.machines.kind import Fault
 from fairlead.embedded.store.machines import LIVING
 from fairlead.embedded.store.world import EmbeddedWorld
 from fairlead.errors import ConflictError, InputError, InvariantError

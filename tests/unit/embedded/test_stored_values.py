@@ -1,32 +1,53 @@
 """Whatever values the path makes, the store gives back equal ones, also to another process."""
 
+import enum
+import json
 import tempfile
+from dataclasses import fields, is_dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
-from fairlead.controller.observe import PoolState, PoolStatus
+from fairlead.answers.document import Document
+from fairlead.answers.event import Event
+from fairlead.answers.leaf import LeafDifference
+from fairlead.answers.plan import Plan
+from fairlead.answers.pool import Condition, PoolStatus
+from fairlead.answers.wait import Wait
+from fairlead.answers.words import (
+    ChangeClass,
+    EventKind,
+    LeafClass,
+    Phase,
+    PoolState,
+    Severity,
+    WaitFor,
+)
 from fairlead.decision.held import HeldChange
-from fairlead.inputs.leaf import Json, Severity
+from fairlead.embedded.store.values import parse_document, parse_value, render_value
+from fairlead.inputs.leaf import Json
 from fairlead.inputs.platform_inputs import Stub
 from fairlead.revision.revision import Revision, SecretContent
-from fairlead.rollout.machines import Machine, NodeSettings, Phase, Template
-from fairlead.rollout.record import ChangeClass, Evidence, PoolRecord, RolloutPlan
+from fairlead.rollout.machines import Machine, NodeSettings, Template
+from fairlead.rollout.record import Evidence, PoolRecord
 from fairlead.rollout.secrets import TokenSecret, UserData
-from fairlead.timeline.conditions import Condition
-from fairlead.timeline.event import Event, EventKind
 from pool_documents import pool_document
 from unit.embedded.open_world import PAIR, POOL, open_world, with_template
 
 TEXT = st.text(max_size=12)
 MOMENT = st.datetimes(datetime(2000, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001 - Hypothesis adds the zone
 SPAN = st.timedeltas(timedelta(), timedelta(days=4000))
+# Documents may hold half of a surrogate pair; what the store looks up by may not.
+ANY_TEXT = st.text(st.characters(), max_size=12)
 COUNT = st.integers(0, 2**31 - 1)
+FLOAT = st.floats(allow_nan=False, allow_infinity=False)
 JSON: st.SearchStrategy[Json] = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | TEXT,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
+    st.none() | st.booleans() | st.integers() | FLOAT | ANY_TEXT,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(ANY_TEXT, inner, max_size=3),
     max_leaves=6,
 )
 
@@ -36,21 +57,38 @@ REVISION = st.builds(
     scheme=COUNT,
     intent_hash=TEXT,
     platform_hash=TEXT,
-    leaves=st.dictionaries(TEXT, JSON, max_size=5),
-    node_config=st.text(),
+    leaves=st.dictionaries(ANY_TEXT, JSON, max_size=5),
+    node_config=ANY_TEXT,
     content=st.sampled_from(SecretContent),
     force=TEXT,
 )
+LEAF = st.builds(
+    LeafDifference,
+    leaf=TEXT,
+    leaf_class=st.sampled_from(LeafClass),
+    owner=TEXT,
+    before=JSON,
+    after=JSON,
+)
+WAIT = st.builds(
+    Wait,
+    wait_for=st.sampled_from(WaitFor),
+    says=TEXT,
+    machine=TEXT,
+    until=st.none() | MOMENT,
+)
 PLAN = st.builds(
-    RolloutPlan,
+    Plan,
     pool=st.just(POOL),
     change=st.sampled_from(ChangeClass),
     intent_hash=TEXT,
     platform_hash=TEXT,
     because=TEXT,
-    leaves=st.lists(TEXT, max_size=3).map(tuple),
+    leaves=st.lists(LEAF, max_size=3).map(tuple),
+    target=TEXT,
     machines=st.lists(TEXT, max_size=3).map(tuple),
-    estimate=SPAN,
+    estimate_s=st.floats(0, 1e9),
+    waits=st.lists(WAIT, max_size=2).map(tuple),
 )
 HELD = st.builds(
     HeldChange, id=TEXT, leaf=TEXT, owner=TEXT, severity=st.sampled_from(Severity), since=MOMENT
@@ -68,6 +106,8 @@ RECORD = st.builds(
     held=st.lists(HELD, max_size=2).map(tuple),
     failed=st.lists(TEXT, max_size=3).map(tuple),
     halted=TEXT,
+    resumed=st.lists(TEXT, max_size=3).map(tuple),
+    forgiven=st.lists(TEXT, max_size=3).map(tuple),
     plan=st.none() | PLAN,
     seeded=st.sampled_from(Evidence),
 )
@@ -95,7 +135,6 @@ SETTINGS = st.builds(
     labels=st.dictionaries(TEXT, TEXT, max_size=3),
     taints=st.lists(JSON, max_size=2).map(tuple),
     drain_timeout=st.none() | SPAN,
-    detach_timeout=st.none() | SPAN,
 )
 TEMPLATE = st.builds(
     Template,
@@ -106,7 +145,6 @@ TEMPLATE = st.builds(
     settings=SETTINGS,
     generation=COUNT,
     observed_generation=COUNT,
-    legacy_hash=TEXT,
     is_held=st.booleans(),
 )
 TOKEN = st.builds(
@@ -121,6 +159,7 @@ TOKEN = st.builds(
     previous_until=st.none() | MOMENT,
     expires_at=st.none() | MOMENT,
     problem=TEXT,
+    unserved=TEXT,
 )
 USER_DATA = st.builds(
     UserData,
@@ -154,10 +193,49 @@ EVENT = st.builds(
 )
 
 
+def earlier_form(value: Any) -> Json:
+    """A value as release 202611.16.0 kept it, before it became text."""
+    match value:
+        case dict():
+            return {name: earlier_form(item) for name, item in value.items()}
+        case list() | tuple():
+            return [earlier_form(item) for item in value]
+        case enum.Enum():
+            return value.value
+        case datetime() | timedelta():
+            return value.isoformat() if isinstance(value, datetime) else value.total_seconds()
+    names = {}
+    if isinstance(value, Document):
+        names = {field.name: field.encode_name for field in structs.fields(value)}
+    elif is_dataclass(value):
+        names = {field.name: field.name for field in fields(value)}
+    told = {name: earlier_form(getattr(value, of)) for of, name in names.items()}
+    return told if names else value
+
+
+@settings(max_examples=300, deadline=None)
+@given(RECORD | STATUS | PLAN | TEMPLATE | TOKEN | USER_DATA | MACHINE | EVENT)
+def test_an_earlier_release_and_this_one_read_what_the_other_keeps(value: object) -> None:
+    earlier = json.dumps(earlier_form(value), separators=(",", ":"))
+
+    assert render_value(value) == earlier
+    found = parse_value(type(value), earlier)
+    assert found == value
+    assert render_value(found) == earlier  # True equals 1, and is another text
+
+
+@settings(max_examples=300, deadline=None)
+@given(JSON)
+def test_a_document_is_read_as_the_standard_library_reads_it(document: Json) -> None:
+    text = json.dumps(document)
+
+    assert repr(parse_document(text)) == repr(json.loads(text)) == repr(document)
+
+
 @settings(max_examples=60, deadline=None)
 @given(record=RECORD, status=STATUS, plan=PLAN, template=TEMPLATE)
 def test_values_of_a_pool_come_back_equal(
-    record: PoolRecord, status: PoolStatus, plan: RolloutPlan, template: Template
+    record: PoolRecord, status: PoolStatus, plan: Plan, template: Template
 ) -> None:
     with tempfile.TemporaryDirectory() as directory:
         with open_world(Path(directory)) as world:

@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
+from fairlead.answers.words import Severity
 from fairlead.errors import InputError
-from fairlead.inputs.leaf import Problem, Severity, Unusable
+from fairlead.inputs.leaf import Problem, Unusable
 from fairlead.inputs.parse import (
     is_stopped,
     parse_node_pool,

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from fairlead.inputs.leaf import LeafClass, Severity
+from fairlead.answers.words import LeafClass, Severity
 from fairlead.inputs.registry import REGISTRY, class_of, find_row, owner_of, severity_of
 from fairlead.revision.node_config_text import API_SERVER, NO_PROXY, PLACES, PROXY_IMAGE
 from shared_cases import REPOSITORY

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from fairlead.answers.words import LeafClass
 from fairlead.errors import InputError, InvariantError
-from fairlead.inputs.leaf import LeafClass
 from fairlead.revision.difference import difference_of
 from fairlead.revision.hashing import HASH_SCHEME, Scheme, hashes_of, revision_of
 from fairlead.revision.rebase import ReplayProof, rebase, replay_proof

@@ -5,12 +5,13 @@ from typing import Any
 
 import pytest
 
-from fairlead.rollout.machines import Machine, Phase
-from fairlead.rollout.plan import Situation, plan_machines, rollout_plan_of
-from fairlead.rollout.policy import Budget, Pause, Policy, Strategy
-from fairlead.rollout.record import ChangeClass, RolloutPlan
+from fairlead.answers.plan import Plan
+from fairlead.answers.words import ChangeClass, Phase, Strategy, WaitFor
+from fairlead.rollout.machines import Machine
+from fairlead.rollout.plan import plan_machines, rollout_plan_of
+from fairlead.rollout.policy import Budget, Pause, Policy
+from fairlead.rollout.situation import Situation
 from fairlead.rollout.step import ChangeMachine, CreateMachine, RemoveMachine
-from fairlead.rollout.wait import WaitFor
 
 NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -94,7 +95,7 @@ def test_scaling_down_takes_what_serves_least() -> None:
         ({"is_stopped": True}, WaitFor.STOP),
         ({"halted": "2 machines failed"}, WaitFor.HALT),
         ({"policy": Policy(strategy=Strategy.ON_DELETE)}, WaitFor.OWNER),
-        ({"bound": RolloutPlan(pool="workers", change=ChangeClass.REPLACE, intent_hash="",
+        ({"bound": Plan(pool="workers", change=ChangeClass.REPLACE, intent_hash="",
                                platform_hash="", because="", machines=("a", "b"))}, WaitFor.PLAN),
     ],
 )  # fmt: skip
@@ -218,7 +219,7 @@ def test_a_machine_that_waits_says_for_what() -> None:
 
 
 def test_a_plan_names_machines_in_order_and_how_long_it_takes() -> None:
-    shown = RolloutPlan(
+    shown = Plan(
         pool="workers", change=ChangeClass.NONE, intent_hash="i", platform_hash="p", because="why"
     )
 
@@ -226,7 +227,7 @@ def test_a_plan_names_machines_in_order_and_how_long_it_takes() -> None:
 
     assert plan.change is ChangeClass.REPLACE
     assert plan.machines == ("a", "b", "c")
-    assert plan.estimate == timedelta(minutes=30)
+    assert plan.estimate_s == 1800.0
 
 
 def test_a_plan_for_ten_thousand_machines_is_linear() -> None:

@@ -6,11 +6,13 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from fairlead.answers.words import Severity, Strategy
 from fairlead.errors import InputError
-from fairlead.inputs.leaf import Severity, Unusable
+from fairlead.inputs.leaf import Unusable
 from fairlead.inputs.parse import parse_node_pool
-from fairlead.rollout.policy import Policy, Strategy, policy_of
+from fairlead.rollout.policy import Policy, policy_of
 from fairlead.rollout.window import fits, last_start, next_start
+from fairlead.zones import find_zone
 from pool_documents import pool_document
 
 HOUR = timedelta(hours=1)
@@ -19,7 +21,7 @@ HOUR = timedelta(hours=1)
 def policy(**spec: Any) -> Policy:
     settings = parse_node_pool(pool_document(**spec)).settings
     assert not isinstance(settings, Unusable), settings
-    return policy_of(settings)
+    return policy_of(settings, find_zone)
 
 
 def windowed(*windows: dict[str, Any]) -> Policy:

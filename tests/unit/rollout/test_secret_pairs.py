@@ -8,14 +8,13 @@ import pytest
 
 from fairlead.inputs.platform_inputs import Stub
 from fairlead.rollout.secrets import (
-    Pairs,
+    Need,
+    SecretPlan,
     TokenSecret,
     UserData,
     hashed,
     is_valid,
     plan_secrets,
-    token_secret_name,
-    user_data_secret_name,
 )
 from fairlead.rollout.step import (
     CreateToken,
@@ -39,26 +38,25 @@ TOKEN = TokenSecret(
 USER_DATA = UserData(pool="workers", id="p1", token=FIRST, stub=STUB)
 
 
-def pairs(**changed: Any) -> Pairs:
+def planned(now: datetime = NOW, **changed: Any) -> SecretPlan:
     fields: dict[str, Any] = {
         "tokens": {"p1": TOKEN},
         "user_data": {"p1": USER_DATA},
-        "needed": {"p1": REVISION},
-        "served": {},
+        "needed": {"p1": Need(REVISION, REVISION)},
         "stub": STUB,
     }
-    return Pairs(**(fields | changed))
+    return plan_secrets(**(fields | changed), now=now)
 
 
 def test_a_whole_pair_needs_nothing_until_half_its_life() -> None:
-    plan = plan_secrets(pairs(), NOW)
+    plan = planned()
 
     assert (plan.before, plan.after) == ((), ())
     assert plan.wake == NOW + timedelta(hours=5, minutes=30)
 
 
 def test_a_missing_pair_is_created_token_first() -> None:
-    plan = plan_secrets(pairs(tokens={}, user_data={}), NOW)
+    plan = planned(tokens={}, user_data={})
 
     assert plan.before == (
         CreateToken(id="p1", revision=REVISION, served=REVISION),
@@ -71,23 +69,23 @@ def test_a_missing_pair_is_created_token_first() -> None:
     [(5.49, ()), (5.5, (RotateToken("p1"), WriteUserData("p1")))],
 )
 def test_a_token_is_rotated_at_half_its_life(hours: float, steps: tuple[object, ...]) -> None:
-    assert plan_secrets(pairs(), NOW + timedelta(hours=hours)).before == steps
+    assert planned(NOW + timedelta(hours=hours)).before == steps
 
 
 def test_user_data_that_lags_behind_its_token_is_written() -> None:
     stale = {"p1": replace(USER_DATA, token=EARLIER)}
 
-    assert plan_secrets(pairs(user_data=stale), NOW).before == (WriteUserData("p1"),)
+    assert planned(user_data=stale).before == (WriteUserData("p1"),)
 
 
 def test_another_endpoint_refreshes_user_data() -> None:
-    plan = plan_secrets(pairs(stub=Stub(endpoint="https://other.example.test/")), NOW)
+    plan = planned(stub=Stub(endpoint="https://other.example.test/"))
 
     assert plan.before == (WriteUserData("p1"),)
 
 
 def test_what_nothing_names_expires_in_two_hours_and_the_moment_is_scheduled() -> None:
-    plan = plan_secrets(pairs(needed={}), NOW)
+    plan = planned(needed={})
 
     assert plan.after == (ExpireToken("p1", NOW + timedelta(hours=2)),)
     assert plan.wake == NOW + timedelta(hours=2)
@@ -96,7 +94,7 @@ def test_what_nothing_names_expires_in_two_hours_and_the_moment_is_scheduled() -
 def test_an_expiry_is_set_once() -> None:
     expiring = {"p1": replace(TOKEN, expires_at=NOW + timedelta(hours=1))}
 
-    plan = plan_secrets(pairs(tokens=expiring, needed={}), NOW)
+    plan = planned(tokens=expiring, needed={})
 
     assert plan.after == ()
     assert plan.wake == NOW + timedelta(hours=1)
@@ -105,28 +103,26 @@ def test_an_expiry_is_set_once() -> None:
 def test_an_expired_pair_is_deleted() -> None:
     expired = {"p1": replace(TOKEN, expires_at=NOW)}
 
-    assert plan_secrets(pairs(tokens=expired, needed={}), NOW).after == (DeletePair("p1"),)
+    assert planned(tokens=expired, needed={}).after == (DeletePair("p1"),)
 
 
 def test_user_data_without_its_token_is_deleted_when_nothing_names_it() -> None:
-    assert plan_secrets(pairs(tokens={}, needed={}), NOW).after == (DeletePair("p1"),)
+    assert planned(tokens={}, needed={}).after == (DeletePair("p1"),)
 
 
 def test_a_pair_that_is_named_again_loses_its_expiry() -> None:
     expiring = {"p1": replace(TOKEN, expires_at=NOW + timedelta(hours=1))}
 
-    assert plan_secrets(pairs(tokens=expiring), NOW).before == (ReviveToken("p1"),)
+    assert planned(tokens=expiring).before == (ReviveToken("p1"),)
 
 
 def test_other_inputs_can_be_served_under_the_same_name_and_taken_back() -> None:
     refreshed = {"p1": replace(TOKEN, served=OTHER)}
 
-    assert plan_secrets(pairs(served={"p1": OTHER}), NOW).before == (
+    assert planned(needed={"p1": Need(REVISION, OTHER)}).before == (
         ServeRevision(id="p1", served=OTHER),
     )
-    assert plan_secrets(pairs(tokens=refreshed), NOW).before == (
-        ServeRevision(id="p1", served=REVISION),
-    )
+    assert planned(tokens=refreshed).before == (ServeRevision(id="p1", served=REVISION),)
 
 
 def test_a_token_and_the_one_before_are_valid_for_their_time() -> None:
@@ -140,8 +136,6 @@ def test_a_token_and_the_one_before_are_valid_for_their_time() -> None:
     assert not is_valid(replace(rotated, expires_at=NOW), "t1", NOW)
 
 
-def test_names_and_hashes_are_pinned() -> None:
-    assert token_secret_name("workers", "p1") == "token-workers-p1"
-    assert user_data_secret_name("workers", "p1") == "user-data-workers-p1"
+def test_hashes_are_pinned() -> None:
     assert hashed("t1").startswith("68636873266f7db2")
     assert len(hashed("t1")) == 64

@@ -2,13 +2,14 @@
 
 from datetime import UTC, datetime, timedelta
 
+from fairlead.answers.pool import Condition
+from fairlead.answers.words import Phase
 from fairlead.decision.decision import Keep
-from fairlead.rollout.machines import Machine, Phase
+from fairlead.rollout.machines import Machine
 from fairlead.rollout.progress import Progress
 from fairlead.rollout.record import PoolRecord
-from fairlead.timeline.conditions import Condition, PoolFacts, conditions_of
-from fairlead.timeline.event import Event, EventKind, events_of
-from fairlead.timeline.story import story_of
+from fairlead.timeline.conditions import PoolFacts, conditions_of
+from fairlead.timeline.event import events_of
 from pool_documents import make_revision
 
 NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
@@ -105,17 +106,3 @@ def test_a_machine_that_leaves_is_told_under_one_key() -> None:
 
     assert [event.key for event in first] == [event.key for event in again] == ["MachineLeaves:a"]
     assert first[0].says == "a leaves: the pool's owner changed imageBase."
-
-
-def test_a_story_is_in_order_and_can_be_of_one_machine() -> None:
-    def event(minute: int, kind: EventKind, machine: str = "") -> Event:
-        at = NOW + timedelta(minutes=minute)
-        return Event(kind=kind, pool="workers", at=at, key=str(minute), says="So.", machine=machine)
-
-    events = [event(2, EventKind.MACHINE_LEAVES, "a"), event(1, EventKind.ROLLOUT_STARTED)]
-
-    assert story_of(events) == (
-        "2026-11-16T12:01:00Z  RolloutStarted  So.",
-        "2026-11-16T12:02:00Z  MachineLeaves  So.",
-    )
-    assert story_of(events, "a") == ("2026-11-16T12:02:00Z  MachineLeaves  So.",)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, Namespace
+from pathlib import Path
 
 from fairlead.cli.flags import (
     add_dry_run,
@@ -13,22 +14,29 @@ from fairlead.cli.flags import (
     add_yes,
     describe_command,
 )
-from fairlead.cli.request import ask, write_json
+from fairlead.cli.request import plane_of, write_answer
 from fairlead.errors import InputError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from collections.abc import Sequence
 
+    from fairlead.answers.reply import Applied, Proposed
     from fairlead.cli.files.documents import Document
+    from fairlead.inputs.leaf import Json
 
 EXAMPLE = """\
 example: change the pool as the file says, and stay until every machine has it
   fairlead apply -f examples/pool.yaml --yes
 
+example: what was planned and looked at before, and nothing else
+  fairlead plan -f examples/pool.yaml -o plan.json
+  fairlead apply plan.json --yes
+
 It asks before machines are replaced, changed in place or removed; without a terminal it then
-needs --yes. What is carried out is the plan that was shown: if meanwhile more would be disturbed,
-nothing is written (exit 5). Ctrl-C ends the following, never the rollout.
+needs --yes. What is carried out is the plan that was shown: if machines or documents changed
+meanwhile, nothing is written and what moved is named (exit 5). Ctrl-C ends the following, never
+the rollout.
 
 exit code: 0 if complete; 4 if it waits for something that only a person can end, with the reason;
 5 if the plan no longer holds; 1 if you said no.
@@ -39,65 +47,83 @@ def add_commands(parser: ArgumentParser) -> None:
     """Add the flags of apply."""
     purpose = "Show the plan of a file, carry out exactly that plan, and follow it."
     describe_command(parser, purpose, EXAMPLE, _run)
-    add_apply_flags(parser)
+    parser.add_argument(
+        "plan", nargs="?", type=Path, metavar="PLAN", help="what `fairlead plan -o` wrote"
+    )
+    add_apply_flags(parser, needs_file=False)
     add_plane_flags(parser)
 
 
-def add_apply_flags(parser: ArgumentParser) -> None:
+def add_apply_flags(parser: ArgumentParser, *, needs_file: bool) -> None:
     """Add what apply takes besides the flags of every command."""
-    add_file(parser)
+    add_file(parser, is_needed=needs_file)
     add_yes(parser)
     add_dry_run(parser)
     add_follow_flags(parser)
 
 
 def _run(arguments: Namespace) -> int:
+    if (arguments.plan is None) == (arguments.file is None):
+        raise InputError("expected -f FILE, or a PLAN that was saved")
+    if arguments.plan is not None:
+        return _apply_saved(arguments)
     from fairlead.cli.files.documents import read_documents
 
     return apply_documents(arguments, read_documents(arguments.file))
 
 
+def _apply_saved(arguments: Namespace) -> int:
+    from fairlead.answers.reply import Proposed
+    from fairlead.cli.files.saved_plan import read_plan
+
+    saved = read_plan(arguments.plan)
+    shown = Proposed(plans=saved.plans, bases=saved.bases)
+    return _carry_out(arguments, saved.documents, shown, ())
+
+
 def apply_documents(arguments: Namespace, documents: list[Document]) -> int:
     """Show the plan of the documents, carry it out if that is agreed, follow it; an exit code."""
     from fairlead.cli.commands.plan import ask_for_plans
-    from fairlead.cli.confirm import DECLINED, is_agreed
-    from fairlead.cli.screens.blocks import write_blocks
-    from fairlead.cli.screens.plan import counted, disturbed_by, plan_blocks
 
-    plans = ask_for_plans(arguments, documents)
+    return _carry_out(arguments, documents, ask_for_plans(arguments, documents), documents)
+
+
+def _carry_out(
+    arguments: Namespace, documents: Sequence[Json], shown: Proposed, places: Sequence[Document]
+) -> int:
+    """places: the documents with their lines and columns, where these are known."""
+    from fairlead.cli.confirm import DECLINED, is_agreed
+    from fairlead.cli.files.documents import placed
+    from fairlead.cli.screens.plan import plan_blocks
+    from fairlead.cli.screens.show import write_blocks
+    from fairlead.telling.counted import counted
+
     if not arguments.json:
-        write_blocks(plan_blocks(plans))
+        write_blocks(plan_blocks(shown.plans))
         sys.stdout.flush()
-    disturbed = sum(disturbed_by(plan) for plan in plans)
+    disturbed = sum(len(plan.disturbed) for plan in shown.plans)
     question = f"disturb {counted(disturbed)}?"
     if disturbed and not arguments.dry_run and not is_agreed(arguments, question):
         return DECLINED
-    body = {"documents": documents, "plans": plans, "dry_run": arguments.dry_run}
-    answer = _ask_to_apply(arguments, documents, body)
-    if arguments.json:
-        write_json(answer)
-        sys.stdout.flush()
-    else:
-        verb = "would apply" if arguments.dry_run else "applied"
-        sys.stderr.write(f"{verb} {', '.join(answer['applied']) or 'nothing'}\n")
-        if answer["unchanged"]:
-            sys.stderr.write(f"unchanged {', '.join(answer['unchanged'])}\n")
+    try:
+        applied = plane_of(arguments).apply(documents, shown, dry_run=arguments.dry_run)
+    except InputError as error:
+        raise placed(error, places) from error
+    _say(arguments, applied)
     if arguments.dry_run or arguments.no_wait:
         return 0
     from fairlead.cli.follow import follow
 
     # A platform document touches every pool there is; those where machines stay are done.
-    return follow(
-        arguments, [plan["pool"] for plan in plans if plan["creates"] or disturbed_by(plan)]
-    )
+    return follow(arguments, [plan.pool for plan in shown.plans if plan.creates or plan.disturbed])
 
 
-def _ask_to_apply(
-    arguments: Namespace, documents: list[Document], body: dict[str, Any]
-) -> dict[str, Any]:
-    from fairlead.cli.files.documents import placed
-
-    try:
-        return ask(arguments, "POST", "/v1/apply", body)
-    except InputError as error:
-        raise placed(error, documents) from error
+def _say(arguments: Namespace, applied: Applied) -> None:
+    if arguments.json:
+        write_answer(applied)
+        sys.stdout.flush()
+        return
+    verb = "would apply" if arguments.dry_run else "applied"
+    sys.stderr.write(f"{verb} {', '.join(applied.applied) or 'nothing'}\n")
+    if applied.unchanged:
+        sys.stderr.write(f"unchanged {', '.join(applied.unchanged)}\n")

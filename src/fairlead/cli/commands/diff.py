@@ -5,14 +5,17 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 from fairlead.cli.flags import DIFFERS, add_file, add_plane_flags, describe_command
-from fairlead.cli.request import ask, path_of, write_json
+from fairlead.cli.request import plane_of, write_json
 from fairlead.errors import InputError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from collections.abc import Callable
+    from pathlib import Path
 
     from fairlead.cli.files.documents import Document
+    from fairlead.cli.screens.diff import Difference
+    from fairlead.embedded.serve.client import Client
     from fairlead.inputs.leaf import Json
 
 EXAMPLE = """\
@@ -39,56 +42,74 @@ def add_commands(parser: ArgumentParser) -> None:
 def _run(arguments: Namespace) -> int:
     if bool(arguments.pool) == bool(arguments.file):
         raise InputError("expected -f FILE, or a POOL")
-    found = _file_differences(arguments) if arguments.file else _machine_differences(arguments)
-    if arguments.json:
-        write_json({"differences": found})
+    client = plane_of(arguments)
+    if arguments.file:
+        found = _file_differences(client, arguments.file)
     else:
-        from fairlead.cli.screens.blocks import write_blocks
+        found = _machine_differences(client, arguments.pool)
+    if arguments.json:
+        from fairlead.answers.text import plain
+
+        write_json({"differences": [_fields_of(difference, plain) for difference in found]})
+    else:
         from fairlead.cli.screens.diff import difference_blocks
+        from fairlead.cli.screens.show import write_blocks
 
         write_blocks(difference_blocks(found))
-    return DIFFERS if any(difference["leaves"] for difference in found) else 0
+    return DIFFERS if any(difference.leaves for difference in found) else 0
 
 
-def _file_differences(arguments: Namespace) -> list[dict[str, Any]]:
-    from fairlead.cli.files.document_leaves import leaf_differences
+def _fields_of(difference: Difference, plain: Callable[[object], Json]) -> Json:
+    fields: dict[str, Json] = {"of": difference.of, "leaves": plain(difference.leaves)}
+    return {**fields, "machines": list(difference.machines)} if difference.machines else fields
+
+
+def _file_differences(client: Client, file: Path) -> list[Difference]:
     from fairlead.cli.files.documents import read_documents
+    from fairlead.cli.screens.diff import Difference
     from fairlead.inputs.brakes import with_brakes
+    from fairlead.proposal.leaves import platform_differences, pool_differences
 
-    return [
-        {
-            "of": document.title,
-            "leaves": leaf_differences(document.kind, live, with_brakes(document, live)),
-        }
-        for document in read_documents(arguments.file)
-        for live in [_live_document(arguments, document)]
-    ]
-
-
-def _live_document(arguments: Namespace, document: Document) -> Json:
-    if document.kind == "PlatformConfig":
-        return ask(arguments, "GET", "/v1/platform")["document"]
-    names = [pool["name"] for pool in ask(arguments, "GET", "/v1/pools")["pools"]]
-    if document.name not in names:
-        return None
-    return ask(arguments, "GET", path_of("pools", document.name))["document"]
-
-
-def _machine_differences(arguments: Namespace) -> list[dict[str, Any]]:
-    """Machines with one revision differ alike: one of each is asked for."""
-    pool = ask(arguments, "GET", path_of("pools", arguments.pool))
-    held = [{**_leaf_of(change), "class": "platform"} for change in pool["held"]]
-    groups: dict[str, list[str]] = {}
-    for machine in pool["machines"]:
-        groups.setdefault(machine["booted"] or machine["revision"], []).append(machine["name"])
     found = []
-    for revision, names in sorted(groups.items()):
-        leaves = ask(arguments, "GET", path_of("machines", names[0]))["difference"]
-        told = {leaf["leaf"] for leaf in leaves}
-        leaves = [*leaves, *(leaf for leaf in held if leaf["leaf"] not in told)]
-        found.append({"of": f"revision {revision}", "machines": sorted(names), "leaves": leaves})
+    for document in read_documents(file):
+        live = _live_document(client, document)
+        is_pool = document.kind == "NodePool"
+        differences = pool_differences if is_pool else platform_differences
+        found.append(Difference(document.title, differences(live, with_brakes(document, live))))
     return found
 
 
-def _leaf_of(change: dict[str, Any]) -> dict[str, Any]:
-    return {name: change[name] for name in ("leaf", "owner", "before", "after")}
+def _live_document(client: Client, document: Document) -> Json:
+    if document.kind == "PlatformConfig":
+        return client.platform().document
+    names = [pool.name for pool in client.pools().pools]
+    return client.pool(document.name).document if document.name in names else None
+
+
+def _machine_differences(client: Client, name: str) -> list[Difference]:
+    """Machines with one revision differ alike: one of each is asked for."""
+    from fairlead.answers.leaf import LeafDifference
+    from fairlead.answers.words import LeafClass
+    from fairlead.cli.screens.diff import Difference
+
+    pool = client.pool(name)
+    held = [
+        LeafDifference(
+            leaf=change.leaf,
+            leaf_class=LeafClass.PLATFORM,
+            owner=change.owner,
+            before=change.before,
+            after=change.after,
+        )
+        for change in pool.held
+    ]
+    groups: dict[str, list[str]] = {}
+    for machine in pool.machines:
+        groups.setdefault(machine.booted or machine.revision, []).append(machine.name)
+    found = []
+    for revision, names in sorted(groups.items()):
+        leaves = client.machine(names[0]).difference
+        told = {leaf.leaf for leaf in leaves}
+        leaves += tuple(leaf for leaf in held if leaf.leaf not in told)
+        found.append(Difference(f"revision {revision}", leaves, tuple(sorted(names))))
+    return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 from fairlead.cli.flags import add_plane_flags, describe_command
-from fairlead.cli.request import ask_for_subject, write_json
+from fairlead.cli.request import find_subject, plane_of, write_answer
 
 EXAMPLE = """\
 example: is anything of this pool being replaced, and why?
@@ -26,18 +26,21 @@ def add_commands(parser: ArgumentParser) -> None:
 
 
 def _run(arguments: Namespace) -> int:
-    from fairlead.cli.screens.blocks import write_blocks
+    from fairlead.answers.pool import PoolDetail
+    from fairlead.cli.clock import present
     from fairlead.cli.screens.machine import explain_machine_blocks
-    from fairlead.cli.screens.pool import explain_blocks, summary_of
-    from fairlead.cli.screens.spoken_time import present
+    from fairlead.cli.screens.pool import explain_blocks
+    from fairlead.cli.screens.show import write_blocks
+    from fairlead.telling.summary import summary_of
 
-    kind, found = ask_for_subject(arguments, arguments.name)
-    now = present()
-    if kind == "pool":
-        found["summary"] = summary_of(found, now)
+    found, now = find_subject(plane_of(arguments), arguments.name), present()
+    if isinstance(found, PoolDetail):
+        # Ages are told on the clock of whoever looks.
+        found = found.but(summary=summary_of(found, found.plan, now))
     if arguments.json:
-        write_json(found)
+        write_answer(found)
+    elif isinstance(found, PoolDetail):
+        write_blocks(explain_blocks(found, now))
     else:
-        draw = explain_blocks if kind == "pool" else explain_machine_blocks
-        write_blocks(draw(found, now))
+        write_blocks(explain_machine_blocks(found, now))
     return 0

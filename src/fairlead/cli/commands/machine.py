@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 from argparse import ArgumentParser, Namespace
 
+from fairlead.answers.words import Fault
 from fairlead.cli.flags import add_command, add_dry_run
-from fairlead.cli.request import ask, path_of, write_json
+from fairlead.cli.request import plane_of, write_answer, write_json
 from fairlead.errors import InputError
 
 LIST_EXAMPLE = """\
@@ -29,8 +30,7 @@ example: a machine that fails while it runs, and a next one whose boot fails
   fairlead machine fault --next workers fail-boot --count 2
 """
 
-# embedded/machines/kind.py says what each does; a list here keeps --help from importing it.
-FAULTS = ("none", "fail-boot", "never-join", "stuck-drain", "break")
+FAULTS = tuple(fault.value for fault in Fault)
 
 
 def add_commands(parser: ArgumentParser) -> None:
@@ -54,44 +54,41 @@ def add_commands(parser: ArgumentParser) -> None:
 
 
 def _list(arguments: Namespace) -> int:
-    from urllib.parse import urlencode
-
-    asked = {"pool": arguments.pool, "gone": "1" if arguments.gone else None}
-    query = urlencode({name: value for name, value in asked.items() if value})
-    answer = ask(arguments, "GET", "/v1/machines" + (f"?{query}" if query else ""))
+    found = plane_of(arguments).machines(arguments.pool or "", with_gone=arguments.gone)
     if arguments.json:
-        write_json(answer)
+        write_answer(found)
         return 0
-    from fairlead.cli.screens.blocks import line, write_blocks
+    from fairlead.cli.clock import present
+    from fairlead.cli.screens.blocks import line
     from fairlead.cli.screens.machine import machines_grid
-    from fairlead.cli.screens.spoken_time import present
+    from fairlead.cli.screens.show import write_blocks
 
-    found = answer["machines"]
-    write_blocks([machines_grid(found, present())] if found else [line("no machine")])
+    grid = machines_grid(found.machines, present())
+    write_blocks([grid] if found.machines else [line("no machine")])
     return 0
 
 
 def _show(arguments: Namespace) -> int:
-    machine = ask(arguments, "GET", path_of("machines", arguments.name))
+    machine = plane_of(arguments).machine(arguments.name)
     if arguments.json:
-        write_json(machine)
+        write_answer(machine)
         return 0
-    from fairlead.cli.screens.blocks import write_blocks
+    from fairlead.cli.clock import present
     from fairlead.cli.screens.machine import machine_blocks
-    from fairlead.cli.screens.spoken_time import present
+    from fairlead.cli.screens.show import write_blocks
 
     write_blocks(machine_blocks(machine, present()))
     return 0
 
 
 def _delete(arguments: Namespace) -> int:
-    path = path_of("machines", arguments.name)
-    machine = ask(arguments, "GET", path)
-    if machine["gone_at"]:
+    client = plane_of(arguments)
+    machine = client.machine(arguments.name)
+    if machine.gone_at:
         raise InputError("this machine is gone already", field=arguments.name)
-    answer = machine if arguments.dry_run else ask(arguments, "DELETE", path)
+    answer = machine if arguments.dry_run else client.delete_machine(arguments.name)
     if arguments.json:
-        write_json(answer)
+        write_answer(answer)
     else:
         verb = "would leave" if arguments.dry_run else "leaves"
         sys.stdout.write(f"{arguments.name} {verb}: deleted by hand\n")
@@ -101,16 +98,18 @@ def _delete(arguments: Namespace) -> int:
 def _fault(arguments: Namespace) -> int:
     if bool(arguments.name) == bool(arguments.next):
         raise InputError("expected NAME KIND, or --next POOL KIND")
+    client, fault = plane_of(arguments), Fault(arguments.kind)
+    count = max(arguments.count, 1)
     if arguments.next:
-        faults = [arguments.kind] * max(arguments.count, 1)
-        path, body = path_of("pools", arguments.next, "faults"), {"faults": faults}
-        said = f"the next {len(faults)} of {arguments.next}: {arguments.kind}"
+        said = f"the next {count} of {arguments.next}: {fault.value}"
     else:
-        path, body = path_of("machines", arguments.name, "fault"), {"fault": arguments.kind}
-        said = f"{arguments.name}: {arguments.kind}"
-    answer = {} if arguments.dry_run else ask(arguments, "POST", path, body)
+        said = f"{arguments.name}: {fault.value}"
+    if not arguments.dry_run and arguments.next:
+        client.queue_faults(arguments.next, [fault] * count)
+    elif not arguments.dry_run:
+        client.break_machine(arguments.name, fault)
     if arguments.json:
-        write_json(answer)
+        write_json({})
     else:
         sys.stdout.write(said + "\n")
     return 0

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import sys
 from argparse import ArgumentParser, Namespace
+from pathlib import Path
 
 from fairlead.cli.flags import DIFFERS, add_file, add_plane_flags, describe_command
-from fairlead.cli.request import ask, write_json
+from fairlead.cli.request import plane_of, write_answer
 from fairlead.errors import InputError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
+    from fairlead.answers.reply import Proposed
     from fairlead.cli.files.documents import Document
 
 EXAMPLE = """\
-example: what would this file do to the machines that run?
+example: what would this file do to the machines that run? Keep the answer, and do just that later
   fairlead plan -f examples/pool.yaml
+  fairlead plan -f examples/pool.yaml -o plan.json
+  fairlead apply plan.json
 
 exit code: 0 if no machine would be disturbed, 10 if some would be replaced, changed in place or
 removed; 2 if the file is wrong, with every problem by line and column.
@@ -28,29 +31,40 @@ def add_commands(parser: ArgumentParser) -> None:
     purpose = "Show what a file would replace, why, in what order, and how long it would take."
     describe_command(parser, purpose, EXAMPLE, _run)
     add_file(parser)
+    parser.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        metavar="PLAN",
+        help="also write the plan to this file, for `fairlead apply PLAN`; mode 0600",
+    )
     add_plane_flags(parser)
 
 
-def ask_for_plans(arguments: Namespace, documents: list[Document]) -> list[dict[str, Any]]:
+def ask_for_plans(arguments: Namespace, documents: list[Document]) -> Proposed:
     """Return the plan of every pool that the documents touch. Raises InputError by place."""
     from fairlead.cli.files.documents import placed
 
     try:
-        answer = ask(arguments, "POST", "/v1/plan", {"documents": documents})
+        return plane_of(arguments).plan(documents)
     except InputError as error:
         raise placed(error, documents) from error
-    plans: list[dict[str, Any]] = answer["plans"]
-    return plans
 
 
 def _run(arguments: Namespace) -> int:
     from fairlead.cli.files.documents import read_documents
-    from fairlead.cli.screens.blocks import write_blocks
-    from fairlead.cli.screens.plan import disturbed_by, plan_blocks
+    from fairlead.cli.screens.plan import plan_blocks
+    from fairlead.cli.screens.show import write_blocks
 
-    plans = ask_for_plans(arguments, read_documents(arguments.file))
+    documents = read_documents(arguments.file)
+    proposed = ask_for_plans(arguments, documents)
+    if arguments.output is not None:
+        from fairlead.cli.files.saved_plan import save_plan
+
+        save_plan(arguments.output, documents, proposed)
+        sys.stderr.write(f"wrote {arguments.output}; fairlead apply {arguments.output} does it\n")
     if arguments.json:
-        write_json({"plans": plans})
+        write_answer(proposed)
     else:
-        write_blocks(plan_blocks(plans))
-    return DIFFERS if any(disturbed_by(plan) for plan in plans) else 0
+        write_blocks(plan_blocks(proposed.plans))
+    return DIFFERS if any(plan.disturbed for plan in proposed.plans) else 0

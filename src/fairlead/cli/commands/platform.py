@@ -5,12 +5,15 @@ from __future__ import annotations
 import sys
 from argparse import ArgumentParser, Namespace
 
+from fairlead.answers.words import Severity
 from fairlead.cli.flags import add_command, add_dry_run
-from fairlead.cli.request import ask, write_json
+from fairlead.cli.request import plane_of, write_answer, write_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from collections.abc import Mapping
+
+    from fairlead.inputs.leaf import Json
 
 SET_EXAMPLE = """\
 example: another data-plane proxy image for the fleet, with a notice that pools show; then unset
@@ -30,7 +33,7 @@ example: the document, to edit and apply again
   fairlead platform show
 """
 
-SEVERITIES = ("routine", "security", "connectivity")
+SEVERITIES = tuple(severity.value for severity in Severity)
 
 
 def add_commands(parser: ArgumentParser) -> None:
@@ -58,39 +61,39 @@ def _set(arguments: Namespace) -> int:
     return change_platform(arguments, patch)
 
 
-def change_platform(arguments: Namespace, patch: dict[str, Any]) -> int:
+def change_platform(arguments: Namespace, patch: Mapping[str, Json]) -> int:
     """Change the platform's leaves and say what that does to pools; an exit code."""
-    body = {"spec": patch, "dry_run": arguments.dry_run}
-    answer = ask(arguments, "PATCH", "/v1/platform", body)
+    answer = plane_of(arguments).patch_platform(patch, dry_run=arguments.dry_run)
     if arguments.json:
-        write_json(answer)
+        write_answer(answer)
         return 0
-    from fairlead.cli.screens.blocks import write_blocks
     from fairlead.cli.screens.platform import effect_blocks
+    from fairlead.cli.screens.show import write_blocks
 
-    write_blocks(effect_blocks(answer["plans"]))
+    write_blocks(effect_blocks(answer.plans))
     return 0
 
 
 def _list(arguments: Namespace) -> int:
-    answer = ask(arguments, "GET", "/v1/platform")
+    answer = plane_of(arguments).platform()
     if arguments.json:
-        write_json(answer)
+        write_answer(answer)
         return 0
-    from fairlead.cli.screens.blocks import line, write_blocks
+    from fairlead.cli.screens.blocks import line
     from fairlead.cli.screens.platform import platform_grid
+    from fairlead.cli.screens.show import write_blocks
 
-    grid = platform_grid(answer["leaves"])
+    grid = platform_grid(answer.leaves)
     write_blocks([grid] if grid.rows else [line("no platform leaf is set")])
     return 0
 
 
 def _show(arguments: Namespace) -> int:
-    answer = ask(arguments, "GET", "/v1/platform")
+    document = plane_of(arguments).platform().document
     if arguments.json:
-        write_json(answer["document"])
+        write_json(document)
         return 0
     from fairlead.cli.commands.pool import yaml_of
 
-    sys.stdout.write(yaml_of(answer["document"]))
+    sys.stdout.write(yaml_of(document))
     return 0

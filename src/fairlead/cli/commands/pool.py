@@ -6,12 +6,15 @@ import sys
 from argparse import ArgumentParser, Namespace
 
 from fairlead.cli.flags import add_command, add_dry_run, add_yes
-from fairlead.cli.request import ask, path_of, write_json
+from fairlead.cli.request import plane_of, write_answer
 from fairlead.errors import InputError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from collections.abc import Mapping
+
+    from fairlead.answers.reply import PatchedPool
+    from fairlead.inputs.leaf import Json
 
 LIST_EXAMPLE = """\
 example: every pool, and what it waits for
@@ -94,33 +97,34 @@ def _add_name(parser: ArgumentParser) -> None:
 def _add_apply(parser: ArgumentParser) -> None:
     from fairlead.cli.commands.apply import add_apply_flags
 
-    add_apply_flags(parser)
+    add_apply_flags(parser, needs_file=True)
 
 
 def _list(arguments: Namespace) -> int:
-    answer = ask(arguments, "GET", "/v1/pools")
+    answer = plane_of(arguments).pools()
     if arguments.json:
-        write_json(answer)
+        write_answer(answer)
         return 0
-    from fairlead.cli.screens.blocks import line, write_blocks
+    from fairlead.cli.screens.blocks import line
     from fairlead.cli.screens.pool import pool_grid
+    from fairlead.cli.screens.show import write_blocks
 
     empty = line("no pool yet: fairlead apply -f examples/pool.yaml")
-    write_blocks([pool_grid(answer["pools"])] if answer["pools"] else [empty])
+    write_blocks([pool_grid(answer.pools)] if answer.pools else [empty])
     return 0
 
 
 def _show(arguments: Namespace) -> int:
-    pool = ask(arguments, "GET", path_of("pools", arguments.name))
+    pool = plane_of(arguments).pool(arguments.name)
     if arguments.yaml:
-        sys.stdout.write(yaml_of(pool["document"]))
+        sys.stdout.write(yaml_of(pool.document))
         return 0
     if arguments.json:
-        write_json(pool)
+        write_answer(pool)
         return 0
-    from fairlead.cli.screens.blocks import write_blocks
+    from fairlead.cli.clock import present
     from fairlead.cli.screens.pool import pool_blocks
-    from fairlead.cli.screens.spoken_time import present
+    from fairlead.cli.screens.show import write_blocks
 
     write_blocks(pool_blocks(pool, present()))
     return 0
@@ -156,18 +160,18 @@ def _pause(arguments: Namespace) -> int:
         # Both are named, since a merge patch keeps what it does not name.
         until = parse_moment(arguments.until) if arguments.until else None
         pause = {"until": until, "scalingToo": True if arguments.scaling_too else None}
-    undo = f"; fairlead pool resume {arguments.name} ends the pause"
+    undo = f"fairlead pool resume {arguments.name} ends the pause"
     return change_pool(arguments, {"paused": pause}, undo)
 
 
 def _resume(arguments: Namespace) -> int:
     from fairlead.cli.files.moment_text import fresh_value
 
-    pool = ask(arguments, "GET", path_of("pools", arguments.name))
-    patch: dict[str, Any] = {}
-    if pool["is_paused"]:
+    pool = plane_of(arguments).pool(arguments.name)
+    patch: dict[str, Json] = {}
+    if pool.is_paused:
         patch["paused"] = None
-    if pool["halted"]:
+    if pool.halted:
         patch["rollout"] = {"resume": fresh_value()}
     if not patch and not arguments.json:
         sys.stderr.write(f"{arguments.name} is neither paused nor halted\n")
@@ -178,71 +182,66 @@ def _resume(arguments: Namespace) -> int:
 def _force(arguments: Namespace) -> int:
     from fairlead.cli.confirm import DECLINED, is_agreed
     from fairlead.cli.files.moment_text import fresh_value
-    from fairlead.cli.screens.blocks import write_blocks
-    from fairlead.cli.screens.plan import counted, disturbed_by, plan_blocks
+    from fairlead.telling.counted import counted
 
+    client = plane_of(arguments)
     patch = {"force": arguments.value or fresh_value()}
-    shown = patch_pool(arguments, patch, None, is_dry=True)
+    shown = client.patch_pool(arguments.name, patch, dry_run=True)
     if arguments.dry_run:
         return _say_plan(arguments, shown)
     if not arguments.json:
-        write_blocks(plan_blocks([shown["plan"]]))
-        sys.stdout.flush()
-    disturbed = disturbed_by(shown["plan"])
+        _show_plan(shown)
+    disturbed = len(shown.plan.disturbed)
     if disturbed and not is_agreed(arguments, f"disturb {counted(disturbed)}?"):
         return DECLINED
-    answer = patch_pool(arguments, patch, shown["plan"], is_dry=False)
+    answer = client.patch_pool(arguments.name, patch, shown.plan, dry_run=False)
     if arguments.json:
-        write_json(answer)
+        write_answer(answer)
     else:
         sys.stderr.write(f"forced; fairlead rollout watch {arguments.name} follows it\n")
     return 0
 
 
-def change_pool(arguments: Namespace, patch: dict[str, Any], undo: str = "") -> int:
+def change_pool(arguments: Namespace, patch: Mapping[str, Json], undo: str = "") -> int:
     """Change fields of a pool's spec and say what that does; an exit code."""
-    answer = patch_pool(arguments, patch, None, is_dry=arguments.dry_run)
-    code = _say_plan(arguments, answer)
+    client = plane_of(arguments)
+    code = _say_plan(arguments, client.patch_pool(arguments.name, patch, dry_run=arguments.dry_run))
     if undo and not arguments.json and not arguments.dry_run:
-        sys.stderr.write(undo.removeprefix("; ") + "\n")
+        sys.stderr.write(undo + "\n")
     return code
 
 
-def patch_pool(
-    arguments: Namespace, patch: dict[str, Any], plan: dict[str, Any] | None, *, is_dry: bool
-) -> dict[str, Any]:
-    """Return the plan and the pool after a merge patch of its spec."""
-    body = {"spec": patch, "plan": plan, "dry_run": is_dry}
-    return ask(arguments, "PATCH", path_of("pools", arguments.name), body)
-
-
-def _say_plan(arguments: Namespace, answer: dict[str, Any]) -> int:
+def _say_plan(arguments: Namespace, answer: PatchedPool) -> int:
     if arguments.json:
-        write_json(answer)
-        return 0
-    from fairlead.cli.screens.blocks import write_blocks
-    from fairlead.cli.screens.plan import plan_blocks
-
-    write_blocks(plan_blocks([answer["plan"]]))
+        write_answer(answer)
+    else:
+        _show_plan(answer)
     return 0
+
+
+def _show_plan(answer: PatchedPool) -> None:
+    from fairlead.cli.screens.plan import plan_blocks
+    from fairlead.cli.screens.show import write_blocks
+
+    write_blocks(plan_blocks([answer.plan]))
+    sys.stdout.flush()
 
 
 def _delete(arguments: Namespace) -> int:
     from fairlead.cli.confirm import DECLINED, is_agreed
-    from fairlead.cli.screens.plan import counted, names_text
+    from fairlead.telling.counted import counted, names_text
 
-    path = path_of("pools", arguments.name)
-    shown = ask(arguments, "DELETE", path, {"dry_run": True})
-    machines = shown["machines"]
-    question = f"remove the pool {arguments.name} and {counted(len(machines))}?"
+    client = plane_of(arguments)
+    shown = client.delete_pool(arguments.name, dry_run=True)
+    leaving = counted(len(shown.machines))
     if not arguments.dry_run:
-        if not is_agreed(arguments, question):
+        if not is_agreed(arguments, f"remove the pool {arguments.name} and {leaving}?"):
             return DECLINED
-        shown = ask(arguments, "DELETE", path, {"dry_run": False})
+        shown = client.delete_pool(arguments.name, dry_run=False)
     if arguments.json:
-        write_json(shown)
+        write_answer(shown)
     else:
         verb = "would leave" if arguments.dry_run else "leaving"
-        names = f": {names_text(machines)}" if machines else ""
-        sys.stdout.write(f"{arguments.name} {verb} with {counted(len(machines))}{names}\n")
+        names = f": {names_text(shown.machines)}" if shown.machines else ""
+        sys.stdout.write(f"{arguments.name} {verb} with {leaving}{names}\n")
     return 0

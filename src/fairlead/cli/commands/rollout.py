@@ -6,12 +6,16 @@ import sys
 from argparse import ArgumentParser, Namespace
 
 from fairlead.cli.flags import add_command, add_dry_run, add_timeout
-from fairlead.cli.request import ask, path_of, write_json
+from fairlead.cli.request import plane_of, write_answer
 from fairlead.errors import InputError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from collections.abc import Sequence
+
+    from fairlead.answers.machine import MachineAnswer
+    from fairlead.answers.pool import PoolAnswer
+    from fairlead.embedded.serve.client import Client
 
 STATUS_EXAMPLE = """\
 example: every pool, or one with its machines
@@ -53,32 +57,38 @@ def add_commands(parser: ArgumentParser) -> None:
 
 
 def _status(arguments: Namespace) -> int:
+    client = plane_of(arguments)
     if arguments.pool:
-        answer = ask(arguments, "GET", path_of("pools", arguments.pool))
-        pools = [answer]
+        detail = client.pool(arguments.pool)
+        pools: list[tuple[PoolAnswer, Sequence[MachineAnswer]]] = [(detail, detail.machines)]
     else:
-        answer = ask(arguments, "GET", "/v1/pools")
-        pools = _with_machines(arguments, answer["pools"])
+        listed = client.pools()
+        pools = _with_machines(client, listed.pools)
     if arguments.json:
-        write_json(answer)
+        write_answer(detail if arguments.pool else listed)
         return 0
-    from fairlead.cli.screens.blocks import line, write_blocks
+    from fairlead.cli.clock import present
+    from fairlead.cli.screens.blocks import line
     from fairlead.cli.screens.rollout import rollout_blocks
-    from fairlead.cli.screens.spoken_time import present
+    from fairlead.cli.screens.show import write_blocks
     from fairlead.cli.screens.width import width_of
 
     width, now = width_of(sys.stdout), present()
-    blocks = [block for pool in pools for block in rollout_blocks(pool, width, now)]
+    blocks = [
+        block for pool, machines in pools for block in rollout_blocks(pool, machines, width, now)
+    ]
     write_blocks(blocks or [line("no pool yet")])
     return 0
 
 
-def _with_machines(arguments: Namespace, pools: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _with_machines(
+    client: Client, pools: Sequence[PoolAnswer]
+) -> list[tuple[PoolAnswer, Sequence[MachineAnswer]]]:
     """One question for the machines of all pools, however many there are."""
-    by_pool: dict[str, list[dict[str, Any]]] = {pool["name"]: [] for pool in pools}
-    for machine in ask(arguments, "GET", "/v1/machines")["machines"]:
-        by_pool.get(machine["pool"], []).append(machine)
-    return [{**pool, "machines": by_pool[pool["name"]]} for pool in pools]
+    by_pool: dict[str, list[MachineAnswer]] = {pool.name: [] for pool in pools}
+    for machine in client.machines().machines:
+        by_pool.get(machine.pool, []).append(machine)
+    return [(pool, by_pool[pool.name]) for pool in pools]
 
 
 def _watch(arguments: Namespace) -> int:
@@ -86,7 +96,7 @@ def _watch(arguments: Namespace) -> int:
 
     code = follow(arguments, [arguments.pool])
     if arguments.json:
-        write_json(ask(arguments, "GET", path_of("pools", arguments.pool)))
+        write_answer(plane_of(arguments).pool(arguments.pool))
     return code
 
 

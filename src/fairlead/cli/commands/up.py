@@ -139,7 +139,7 @@ def make_client(directory: StateDirectory) -> Client:
 def is_running(directory: StateDirectory) -> bool:
     """Say whether a control plane answers in this directory."""
     try:
-        make_client(directory).request("GET", "/v1/health")
+        make_client(directory).health()
     except UnavailableError:
         return False
     return True
@@ -147,8 +147,7 @@ def is_running(directory: StateDirectory) -> bool:
 
 def _show_running(directory: StateDirectory, arguments: Namespace) -> int:
     client = make_client(directory)
-    health = client.request("GET", "/v1/health")
-    sys.stderr.write(f"a control plane runs already (process {health['pid']})\n")
+    sys.stderr.write(f"a control plane runs already (process {client.health().pid})\n")
     from fairlead.cli.commands.up_view import watch
 
     if arguments.file:
@@ -201,7 +200,7 @@ def _wait_for_answer(
     end = time.monotonic() + STOP_TIMEOUT_S
     while time.monotonic() < end:
         try:
-            client.request("GET", "/v1/health")
+            client.health()
         except UnavailableError:
             if process.poll() is not None:
                 break
@@ -249,8 +248,8 @@ def _stop(directory: StateDirectory) -> bool:
     """Stop the control plane and wait until it is gone; say whether there was one."""
     client = make_client(directory)
     try:
-        process = int(str(client.request("GET", "/v1/health")["pid"]))
-        client.request("POST", "/v1/stop", {})
+        process = client.health().pid
+        client.stop()
     except UnavailableError:
         return False
     end = time.monotonic() + STOP_TIMEOUT_S

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
+from fairlead.answers.event import Event
+from fairlead.answers.machine import MachineAnswer
+from fairlead.answers.pool import PoolAnswer
+from fairlead.answers.text import plain
 from fairlead.cli.request import write_json
 from fairlead.cli.screens.width import PIPE_WIDTH
 from fairlead.errors import UnavailableError
@@ -17,22 +22,22 @@ if TYPE_CHECKING:
 LOOK_S = 0.1
 MOST_EVENTS = 8
 
-# pools, machines, events: as the API gives them.
-Overview = tuple[list[dict[str, Any]], list[dict[str, Any]], list[dict[str, Any]]]
+# pools, machines, events
+Overview = tuple[Sequence[PoolAnswer], Sequence[MachineAnswer], Sequence[Event]]
 
 
 def look(client: Client) -> Overview:
     """Return what is to be shown. Raises UnavailableError."""
     return (
-        client.request("GET", "/v1/pools")["pools"],
-        client.request("GET", "/v1/machines")["machines"],
-        client.request("GET", f"/v1/events?limit={MOST_EVENTS}")["events"],
+        client.pools().pools,
+        client.machines().machines,
+        client.events(limit=MOST_EVENTS).events,
     )
 
 
-def is_ready(pool: dict[str, Any]) -> bool:
+def is_ready(pool: PoolAnswer) -> bool:
     """Say whether a pool has every machine that is wanted, each up to date."""
-    return bool(pool["available"] == pool["updated"] == pool["total"] == pool["desired"])
+    return pool.available == pool.updated == pool.total == pool.desired
 
 
 def draw(screen: LiveScreen, seen: Overview) -> None:
@@ -60,7 +65,7 @@ def wait_until_ready(client: Client, timeout_s: float) -> None:
     end = time.monotonic() + timeout_s
     told: list[str] = []
     while True:
-        pools = client.request("GET", "/v1/pools")["pools"]
+        pools = client.pools().pools
         lines = lines_of(pools)
         if lines != told:
             sys.stderr.write("\n".join(lines) + "\n")
@@ -75,11 +80,11 @@ def wait_until_ready(client: Client, timeout_s: float) -> None:
         time.sleep(LOOK_S)
 
 
-def lines_of(pools: list[dict[str, Any]]) -> list[str]:
+def lines_of(pools: Sequence[PoolAnswer]) -> list[str]:
     """Return one line per pool."""
     return [
-        f"{pool['name']}: {pool['available']} of {pool['desired']} machines available, "
-        f"{pool['updated']} up to date ({pool['state']})"
+        f"{pool.name}: {pool.available} of {pool.desired} machines available, "
+        f"{pool.updated} up to date ({pool.state.value})"
         for pool in pools
     ]
 
@@ -87,8 +92,8 @@ def lines_of(pools: list[dict[str, Any]]) -> list[str]:
 def print_fields(client: Client) -> None:
     """Print what is there as JSON."""
     pools, machines, _ = look(client)
-    health = client.request("GET", "/v1/health")
-    write_json({"control_plane": health, "pools": pools, "machines": machines})
+    seen = {"control_plane": client.health(), "pools": pools, "machines": machines}
+    write_json(plain(seen))
 
 
 def print_overview(client: Client) -> None:

@@ -9,11 +9,12 @@ again without one takes it away.
 from __future__ import annotations
 
 import difflib
-from typing import Any
+from collections.abc import Mapping
 
+from fairlead.answers.words import LeafClass
 from fairlead.cli.files.yaml_values import YamlProblem, parse_yaml_value
 from fairlead.errors import InputError
-from fairlead.inputs.leaf import Json, Leaf, LeafClass
+from fairlead.inputs.leaf import Json, Leaf
 from fairlead.inputs.parse import platform_rows
 from fairlead.inputs.platform_inputs import PLATFORM
 from fairlead.inputs.shape import TEXT
@@ -21,9 +22,10 @@ from fairlead.inputs.shape import TEXT
 FAMILY = ".*"
 
 
-def platform_patch(words: list[str], notice: dict[str, str]) -> dict[str, Any]:
+def platform_patch(words: list[str], notice: dict[str, str]) -> Mapping[str, Json]:
     """Return the merge patch that the words ask for. Raises InputError."""
-    patch: dict[str, Any] = {}
+    patch: dict[str, Json] = {}
+    notices: dict[str, Json] = {}
     for word in words:
         leaf, equals, text = word.partition("=")
         leaf = leaf.removeprefix(PLATFORM)
@@ -32,8 +34,8 @@ def platform_patch(words: list[str], notice: dict[str, str]) -> dict[str, Any]:
         row, names = _find_row(leaf)
         _put(patch, names, _value_of(row, leaf, text))
         if row.leaf_class is LeafClass.PLATFORM:
-            patch.setdefault("notices", {})[leaf] = notice if notice and text else None
-    return patch
+            notices[leaf] = notice if notice and text else None
+    return {**patch, "notices": notices} if notices else patch
 
 
 def _find_row(leaf: str) -> tuple[Leaf, list[str]]:
@@ -51,9 +53,11 @@ def _find_row(leaf: str) -> tuple[Leaf, list[str]]:
     raise InputError("no platform leaf has this name", field=leaf, hint=hint)
 
 
-def _put(patch: dict[str, Any], names: list[str], value: Json) -> None:
+def _put(patch: dict[str, Json], names: list[str], value: Json) -> None:
     for name in names[:-1]:
-        patch = patch.setdefault(name, {})
+        below = patch.setdefault(name, {})
+        assert isinstance(below, dict)  # noqa: S101 - made here, for a name that others are below
+        patch = below
     patch[names[-1]] = value
 
 

@@ -8,13 +8,10 @@ move the cursor.
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TextIO
 
-# What a piece of text means; screen_colours.py says how a terminal shows it.
+# What a piece of text means; colours.py says how a terminal shows it.
 GOOD, BAD, WAITING, QUIET, STRONG = "good", "bad", "waiting", "quiet", "strong"
 
 
@@ -23,7 +20,7 @@ class Toned:
     """Text with a meaning that a terminal may show as a colour."""
 
     text: str
-    tone: str
+    tone: str = ""
 
 
 Cell = str | Toned
@@ -89,19 +86,3 @@ def _grid_lines(grid: Grid) -> list[str]:
 
 def _aligned(row: Sequence[str], widths: Sequence[int]) -> str:
     return "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True))
-
-
-def write_blocks(blocks: Iterable[Block], out: TextIO | None = None) -> None:
-    """Show the blocks on stdout, or on another stream: in colour if that is a terminal."""
-    stream = out or sys.stdout
-    if not is_terminal(stream):
-        stream.write(draw_plain(blocks))
-        return
-    from fairlead.cli.screens.colours import print_blocks
-
-    print_blocks(blocks, stream)
-
-
-def is_terminal(stream: TextIO) -> bool:
-    """Say whether somebody looks at this stream."""
-    return stream.isatty() and os.environ.get("TERM") != "dumb"

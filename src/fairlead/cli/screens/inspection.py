@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from fairlead.inputs.leaf import Json
 from fairlead.userdata.inspect import Inspection
 from fairlead.userdata.known_problems import Problem
 
@@ -27,7 +26,7 @@ def describe_inspection(inspection: Inspection) -> str:
     return "\n".join(_printable(line) for line in lines) + "\n"
 
 
-def inspection_fields(inspection: Inspection) -> dict[str, Any]:
+def inspection_fields(inspection: Inspection) -> dict[str, Json]:
     """Return the inspection as JSON values."""
     return {
         "bytes": inspection.size,

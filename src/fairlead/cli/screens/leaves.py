@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import datetime
-from typing import Any
 
+from fairlead.answers.leaf import HeldLeaf, LeafDifference
+from fairlead.answers.words import LeafClass, Severity
 from fairlead.cli.screens.blocks import BAD, GOOD, QUIET, WAITING, Cell, Grid, Toned
-from fairlead.cli.screens.spoken_time import age_of
 from fairlead.contract.json_text import encode_json
+from fairlead.telling.spoken_time import age_of
 
 # A digest in full; longer values are in --json.
 LONGEST_VALUE = 72
 
 CLASS_TONES = {
-    "intent": WAITING,
-    "platform": QUIET,
-    "held": QUIET,
-    "in-place": GOOD,
-    "unknown": BAD,
+    LeafClass.INTENT: WAITING,
+    LeafClass.PLATFORM: QUIET,
+    LeafClass.CONTENT: QUIET,
+    LeafClass.IN_PLACE: GOOD,
+    LeafClass.IGNORED: QUIET,
+    LeafClass.UNKNOWN: BAD,
+}
+SEVERITY_TONES = {
+    Severity.ROUTINE: QUIET,
+    Severity.SECURITY: WAITING,
+    Severity.CONNECTIVITY: WAITING,
 }
 
 
@@ -30,32 +37,36 @@ def value_text(value: object) -> Cell:
     return text if len(text) <= LONGEST_VALUE else text[: LONGEST_VALUE - 1] + "…"
 
 
-def leaf_grid(leaves: Iterable[dict[str, Any]], indent: int = 2) -> Grid:
-    """Return a table of leaves."""
+def leaf_grid(
+    leaves: Iterable[LeafDifference], held: Collection[LeafClass] = (), indent: int = 2
+) -> Grid:
+    """Return a table of leaves; those of the classes that are held say so."""
     rows = tuple(
         (
-            leaf["leaf"],
-            Toned(leaf["class"], CLASS_TONES.get(leaf["class"], "")),
-            leaf["owner"],
-            value_text(leaf["before"]),
-            value_text(leaf["after"]),
+            leaf.leaf,
+            Toned("held", QUIET)
+            if leaf.leaf_class in held
+            else Toned(leaf.leaf_class.value, CLASS_TONES[leaf.leaf_class]),
+            leaf.owner,
+            value_text(leaf.before),
+            value_text(leaf.after),
         )
         for leaf in leaves
     )
     return Grid(("LEAF", "CLASS", "OWNER", "BEFORE", "AFTER"), rows, indent)
 
 
-def held_grid(held: Iterable[dict[str, Any]], now: datetime, indent: int = 2) -> Grid:
+def held_grid(held: Iterable[HeldLeaf], now: datetime, indent: int = 2) -> Grid:
     """Return a table of held platform changes, each with its age."""
     rows = tuple(
         (
-            change["id"],
-            change["leaf"],
-            change["owner"],
-            Toned(change["severity"], QUIET if change["severity"] == "routine" else WAITING),
-            age_of(change["since"], now),
-            value_text(change["before"]),
-            value_text(change["after"]),
+            change.id,
+            change.leaf,
+            change.owner,
+            Toned(change.severity.value, SEVERITY_TONES[change.severity]),
+            age_of(change.since, now),
+            value_text(change.before),
+            value_text(change.after),
         )
         for change in held
     )

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 
+from fairlead.answers.pool import PoolDetail
 from fairlead.cli.screens.rollout import draw_rollout
 
 
@@ -46,6 +47,6 @@ class LiveView(LiveScreen):
     def __init__(self) -> None:
         super().__init__(is_error_stream=True)
 
-    def show(self, pools: list[dict[str, Any]]) -> None:
+    def show(self, pools: list[PoolDetail]) -> None:
         """Draw how far the pools are."""
         self.draw(Group(*(draw_rollout(pool, self.width) for pool in pools)))

@@ -2,92 +2,98 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import Any
 
+from fairlead.answers.event import Event
+from fairlead.answers.machine import MachineAnswer, MachineDetail
+from fairlead.answers.words import Fault
 from fairlead.cli.screens.blocks import BAD, QUIET, STRONG, Block, Cell, Grid, Toned, line
 from fairlead.cli.screens.leaves import leaf_grid
 from fairlead.cli.screens.rollout import machine_grid, phase_cell
-from fairlead.cli.screens.spoken_time import age_of, boot_text
+from fairlead.telling.spoken_time import age_of, boot_text
+
+# When, what, and in words: an event, or a moment of a machine's life that is none.
+StoryLine = tuple[datetime, str, str]
 
 
-def machines_grid(machines: Iterable[dict[str, Any]], now: datetime) -> Grid:
+def machines_grid(machines: Sequence[MachineAnswer], now: datetime) -> Grid:
     """Return a table of machines of all pools."""
-    listed = list(machines)
-    grid = machine_grid(listed, now, indent=0)
-    pools = [machine["pool"] for machine in listed]
+    grid = machine_grid(machines, now, indent=0)
+    pools = [machine.pool for machine in machines]
     rows = tuple((row[0], pool, *row[1:]) for row, pool in zip(grid.rows, pools, strict=True))
     return Grid((grid.headings[0], "POOL", *grid.headings[1:]), rows)
 
 
-def machine_blocks(machine: dict[str, Any], now: datetime) -> list[Block]:
+def machine_blocks(machine: MachineDetail, now: datetime) -> list[Block]:
     """Return one machine in full."""
-    return [*explain_machine_blocks(machine, now), line(), *event_blocks(story_of(machine))]
+    return [*explain_machine_blocks(machine, now), line(), *story_blocks(story_of(machine))]
 
 
-def story_of(machine: dict[str, Any]) -> list[dict[str, Any]]:
+def event_story(events: Iterable[Event]) -> list[StoryLine]:
+    """Return events as lines of a story."""
+    return [(event.at, event.kind.value, event.says) for event in events]
+
+
+def story_of(machine: MachineDetail) -> list[StoryLine]:
     """Return the machine's events, and those moments of its life that are none."""
-    took = boot_text(machine["boot_ms"])
+    took = boot_text(machine.boot_ms)
     moments = (
-        ("created_at", "MachineCreated", f"Made from revision {machine['revision']}."),
-        ("ready_at", "MachineReady", f"Its boot took {took}." if took else "Ready."),
-        ("gone_at", "MachineGone", "Nothing of it is left."),
+        (machine.created_at, "MachineCreated", f"Made from revision {machine.revision}."),
+        (machine.ready_at, "MachineReady", f"Its boot took {took}." if took else "Ready."),
+        (machine.gone_at, "MachineGone", "Nothing of it is left."),
     )
     return [
-        *machine["events"],
-        *(
-            {"at": machine[name], "kind": kind, "says": says}
-            for name, kind, says in moments
-            if machine[name]
-        ),
+        *event_story(machine.events),
+        *((when, kind, says) for when, kind, says in moments if when is not None),
     ]
 
 
-def explain_machine_blocks(machine: dict[str, Any], now: datetime) -> list[Block]:
+def explain_machine_blocks(machine: MachineDetail, now: datetime) -> list[Block]:
     """Return why a machine runs what it runs, and why it leaves or left."""
-    blocks: list[Block] = [line(Toned(machine["sentence"], STRONG))]
+    fault = machine.fault
+    blocks: list[Block] = [line(Toned(machine.sentence, STRONG))]
     facts: tuple[tuple[str, Cell], ...] = (
-        ("pool", machine["pool"]),
+        ("pool", machine.pool),
         ("phase", phase_cell(machine)),
         ("runs", _runs(machine)),
-        ("made", _ago(machine["created_at"], now)),
-        ("ready", _ago(machine["ready_at"], now)),
-        ("boot", boot_text(machine["boot_ms"])),
-        ("leaves" if not machine["gone_at"] else "left", machine["reason"]),
-        ("gone", _ago(machine["gone_at"], now)),
-        ("problem", Toned(machine["problem"], BAD) if machine["problem"] else ""),
-        ("fault", "" if machine["fault"] in ("", "none") else f"{machine['fault']} (on request)"),
+        ("made", _ago(machine.created_at, now)),
+        ("ready", _ago(machine.ready_at, now)),
+        ("boot", boot_text(machine.boot_ms)),
+        ("leaves" if not machine.gone_at else "left", machine.reason),
+        ("gone", _ago(machine.gone_at, now)),
+        ("problem", Toned(machine.problem, BAD) if machine.problem else ""),
+        ("fault", "" if fault is Fault.NONE else f"{fault.value} (on request)"),
     )
     blocks += [line(Toned(f"  {name:<10}", QUIET), value) for name, value in facts if value]
-    if machine["difference"]:
+    if machine.difference:
         blocks += [line(), line(Toned("differs from its pool's target", STRONG))]
-        blocks.append(leaf_grid(machine["difference"]))
+        blocks.append(leaf_grid(machine.difference))
     return blocks
 
 
-def _runs(machine: dict[str, Any]) -> str:
-    told = f"revision {machine['revision']}"
-    if machine["booted"] and machine["booted"] != machine["revision"]:
-        told += f", booted with the inputs of {machine['booted']}"
-    if machine["heading_for"] and machine["heading_for"] != machine["revision"]:
-        told += f", on its way to {machine['heading_for']}"
+def _runs(machine: MachineAnswer) -> str:
+    told = f"revision {machine.revision}"
+    if machine.booted and machine.booted != machine.revision:
+        told += f", booted with the inputs of {machine.booted}"
+    if machine.heading_for and machine.heading_for != machine.revision:
+        told += f", on its way to {machine.heading_for}"
     return told
 
 
-def _ago(moment: str | None, now: datetime) -> str:
+def _ago(moment: datetime | None, now: datetime) -> str:
     return f"{age_of(moment, now)} ago" if moment else ""
 
 
-def event_blocks(events: Iterable[dict[str, Any]]) -> list[Block]:
-    """Return events, the oldest first, on the clock of whoever looks."""
+def story_blocks(lines: Iterable[StoryLine]) -> list[Block]:
+    """Return a story, the oldest first, on the clock of whoever looks."""
     rows = tuple(
-        (Toned(clock_text(event["at"]), QUIET), event["kind"], event["says"])
-        for event in sorted(events, key=lambda event: str(event["at"]))
+        (Toned(clock_text(when), QUIET), kind, says)
+        for when, kind, says in sorted(lines, key=lambda told: told[0])
     )
     return [Grid(("AT", "EVENT", "SAYS"), rows)] if rows else [line("no event yet")]
 
 
-def clock_text(moment: str) -> str:
-    """Return an RFC 3339 moment in local time, to the second."""
-    return datetime.fromisoformat(moment).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+def clock_text(moment: datetime) -> str:
+    """Return a moment in local time, to the second."""
+    return moment.astimezone().strftime("%Y-%m-%d %H:%M:%S")

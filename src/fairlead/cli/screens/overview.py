@@ -5,9 +5,15 @@ last, and what to try next. Drawn from what the API answers, so a second termina
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from fairlead.answers.event import Event
+from fairlead.answers.machine import MachineAnswer
+from fairlead.answers.pool import PoolAnswer
+from fairlead.answers.words import Phase, PoolState
+from fairlead.cli.clock import present
 from fairlead.cli.screens.blocks import (
     BAD,
     GOOD,
@@ -22,15 +28,15 @@ from fairlead.cli.screens.blocks import (
     draw_plain,
     line,
 )
-from fairlead.cli.screens.pool import summary_of
 from fairlead.cli.screens.rollout import (
-    PHASE_TONES,
     STATE_TONES,
     bar_of,
     moving_first,
+    phase_cell,
+    state_cell,
     wait_lines,
 )
-from fairlead.cli.screens.spoken_time import age_of, boot_text, present
+from fairlead.telling.spoken_time import age_of, boot_text
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -44,10 +50,12 @@ ROOM_FOR_COUNTS = 52
 PARTS = " ▏▎▍▌▋▊▉█"
 EIGHTHS = 8
 
-Rows = list[dict[str, Any]]
+Pools = Sequence[PoolAnswer]
+Machines = Sequence[MachineAnswer]
+Events = Sequence[Event]
 
 
-def draw_overview(pools: Rows, machines: Rows, events: Rows, width: int) -> RenderableType:
+def draw_overview(pools: Pools, machines: Machines, events: Events, width: int) -> RenderableType:
     """Return the screen for a terminal of this width."""
     from rich.box import ROUNDED
     from rich.console import Group
@@ -67,73 +75,73 @@ def draw_overview(pools: Rows, machines: Rows, events: Rows, width: int) -> Rend
     )
 
 
-def overview_text(pools: Rows, machines: Rows, events: Rows, width: int) -> str:
+def overview_text(pools: Pools, machines: Machines, events: Events, width: int) -> str:
     """Return the screen as plain text, for a pipe or a log."""
     blocks = overview_blocks(pools, machines, events, width, present())
     return f"{_counts(pools, machines)}\n\n{draw_plain(blocks)}"
 
 
 def overview_blocks(
-    pools: Rows, machines: Rows, events: Rows, width: int, now: datetime
+    pools: Pools, machines: Machines, events: Events, width: int, now: datetime
 ) -> list[Block]:
     """Return everything on the screen, from the top."""
     blocks: list[Block] = []
-    longest = max([len(pool["name"]) for pool in pools], default=0)
+    longest = max([len(pool.name) for pool in pools], default=0)
     for pool in pools:
-        own = [machine for machine in machines if machine["pool"] == pool["name"]]
+        own = [machine for machine in machines if machine.pool == pool.name]
         room = width - longest - ROOM_FOR_COUNTS
-        name = Toned(pool["name"].ljust(longest), STRONG)
+        name = Toned(pool.name.ljust(longest), STRONG)
         blocks += _pool_lines(pool, name, bar_of(pool, own, room), now)
     if not pools:
         blocks.append(line("no pool yet"))
     blocks += [line(), _machine_table(machines, width, now)] if machines else []
-    latest = sorted(events, key=lambda event: str(event["at"]))[-MOST_EVENTS:]
+    latest = sorted(events, key=lambda event: event.at)[-MOST_EVENTS:]
     if latest:
         blocks += [line(), *(_event_line(event) for event in latest)]
     blocks += [line(), line(Toned("try next", STRONG))]
     return blocks + [line("  ", command) for command in next_commands(pools, machines)]
 
 
-def _counts(pools: Rows, machines: Rows) -> str:
-    ready = sum(machine["phase"] == "ready" for machine in machines)
+def _counts(pools: Pools, machines: Machines) -> str:
+    ready = sum(machine.phase is Phase.READY for machine in machines)
     return f" {len(pools)} pools, {len(machines)} machines, {ready} ready ".replace(
         " 1 pools", " 1 pool"
     ).replace(" 1 machines", " 1 machine")
 
 
-def _is_well(pool: dict[str, Any]) -> bool:
-    return pool["state"] in ("Settled", "Drifted") and pool["available"] == pool["desired"]
+def _is_well(pool: PoolAnswer) -> bool:
+    is_calm = pool.state in (PoolState.SETTLED, PoolState.DRIFTED)
+    return is_calm and pool.available == pool.desired
 
 
-def _pool_lines(pool: dict[str, Any], name: Cell, bar: Line, now: datetime) -> list[Block]:
-    state = Toned(pool["state"], STATE_TONES.get(pool["state"], ""))
-    counts = f"  {pool['updated']} of {pool['desired']} up to date"
+def _pool_lines(pool: PoolAnswer, name: Cell, bar: Line, now: datetime) -> list[Block]:
+    counts = f"  {pool.updated} of {pool.desired} up to date"
     head: tuple[Cell, ...] = (
         name,
         "  ",
-        Toned(pool["version"], QUIET),
+        Toned(pool.version, QUIET),
         "  ",
         *bar.pieces,
         counts,
         "  ",
-        state,
+        state_cell(pool),
     )
-    said = Toned(summary_of(pool, now), STATE_TONES.get(pool["state"], ""))
-    return [Line(head), line("  ", said), *wait_lines(pool["waits"], now)]
+    said = Toned(pool.summary, STATE_TONES[pool.state])
+    return [Line(head), line("  ", said), *wait_lines(pool.waits, now)]
 
 
-def _machine_table(machines: Rows, width: int, now: datetime) -> Grid:
+def _machine_table(machines: Machines, width: int, now: datetime) -> Grid:
     shown = moving_first(machines)
     size = BOOT_BAR if width >= NARROW else BOOT_BAR // 3
-    longest = max([float(machine["boot_ms"] or 0) for machine in shown], default=0.0)
+    longest = max([machine.boot_ms or 0.0 for machine in shown], default=0.0)
     rows = tuple(
         (
-            machine["name"],
-            Toned(machine["phase"], PHASE_TONES.get(machine["phase"], "")),
-            boot_text(machine["boot_ms"]),
-            Toned(_boot_bar(machine["boot_ms"], longest, size), GOOD),
-            Toned(machine["revision"], QUIET),
-            Toned(age_of(machine["created_at"], now), QUIET),
+            machine.name,
+            phase_cell(machine),
+            boot_text(machine.boot_ms),
+            Toned(_boot_bar(machine.boot_ms, longest, size), GOOD),
+            Toned(machine.revision, QUIET),
+            Toned(age_of(machine.created_at, now), QUIET),
             _said(machine),
         )
         for machine in shown
@@ -147,31 +155,30 @@ def _boot_bar(boot_ms: float | None, longest: float, size: int) -> str:
     return (PARTS[EIGHTHS] * whole + PARTS[rest]).rstrip()
 
 
-def _said(machine: dict[str, Any]) -> Cell:
-    if machine["problem"]:
-        return Toned(machine["problem"], BAD)
-    return Toned(machine["reason"] or "", WAITING if machine["phase"] == "leaving" else QUIET)
+def _said(machine: MachineAnswer) -> Cell:
+    if machine.problem:
+        return Toned(machine.problem, BAD)
+    return Toned(machine.reason, WAITING if machine.phase is Phase.LEAVING else QUIET)
 
 
-def _event_line(event: dict[str, Any]) -> Line:
-    clock = datetime.fromisoformat(event["at"]).astimezone().strftime("%H:%M:%S")
-    where = event["machine"] or event["pool"]
-    return line(Toned(f"{clock}  {where}  ", QUIET), event["says"])
+def _event_line(event: Event) -> Line:
+    clock = event.at.astimezone().strftime("%H:%M:%S")
+    return line(Toned(f"{clock}  {event.machine or event.pool}  ", QUIET), event.says)
 
 
-def next_commands(pools: Rows, machines: Rows) -> list[str]:
+def next_commands(pools: Pools, machines: Machines) -> list[str]:
     """Return what a newcomer could type next, given how the pools stand."""
     if not pools:
         return ["fairlead apply -f examples/pool.yaml"]
-    pool = next((pool for pool in pools if not _is_well(pool) or pool["held"]), pools[0])
-    name = pool["name"]
+    pool = next((pool for pool in pools if not _is_well(pool) or pool.held), pools[0])
+    name = pool.name
     if not _is_well(pool):
         return [f"fairlead rollout watch {name}", f"fairlead explain {name}"]
-    machine = next((item["name"] for item in machines if item["pool"] == name), "MACHINE")
-    if pool["held"]:
+    machine = next((item.name for item in machines if item.pool == name), "MACHINE")
+    if pool.held:
         return [
             f"fairlead explain {name}",
-            f"fairlead pool scale {name} {pool['desired'] + 1}",
+            f"fairlead pool scale {name} {pool.desired + 1}",
             f"fairlead pool force {name} --dry-run",
         ]
     return [

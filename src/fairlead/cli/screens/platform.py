@@ -2,33 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
 
-from fairlead.cli.screens.blocks import GOOD, QUIET, WAITING, Block, Grid, Toned, line
-from fairlead.cli.screens.leaves import value_text
-from fairlead.cli.screens.plan import counted, disturbed_by, names_text, plan_blocks
+from fairlead.answers.leaf import PlatformLeaf
+from fairlead.answers.plan import Plan
+from fairlead.answers.words import LeafClass
+from fairlead.cli.screens.blocks import GOOD, WAITING, Block, Grid, Toned, line
+from fairlead.cli.screens.leaves import SEVERITY_TONES, value_text
+from fairlead.cli.screens.plan import plan_blocks
+from fairlead.telling.counted import counted, names_text
 
 
-def platform_grid(leaves: Iterable[dict[str, Any]]) -> Grid:
+def platform_grid(leaves: Iterable[PlatformLeaf]) -> Grid:
     """Return a table of platform leaves."""
     rows = tuple(
         (
-            leaf["leaf"],
-            leaf["owner"],
-            Toned(leaf["severity"], QUIET if leaf["severity"] == "routine" else WAITING),
-            value_text(leaf["value"]),
-            Toned(names_text(leaf["held_by"]), WAITING),
+            leaf.leaf,
+            leaf.owner,
+            Toned(leaf.severity.value, SEVERITY_TONES[leaf.severity]),
+            value_text(leaf.value),
+            Toned(names_text(leaf.held_by), WAITING),
         )
         for leaf in leaves
     )
     return Grid(("LEAF", "OWNER", "SEVERITY", "VALUE", "HELD BY"), rows)
 
 
-def effect_blocks(plans: list[dict[str, Any]]) -> list[Block]:
+def effect_blocks(plans: Sequence[Plan]) -> list[Block]:
     """Return what a platform change does: how many pools hold it, and what is replaced, if any."""
-    rolling = [plan for plan in plans if disturbed_by(plan)]
-    holding = [plan["pool"] for plan in plans if plan not in rolling and _holds(plan)]
+    rolling = [plan for plan in plans if plan.disturbed]
+    holding = [plan.pool for plan in plans if not plan.disturbed and _holds(plan)]
     blocks: list[Block] = []
     if holding:
         verb = "holds" if len(holding) == 1 else "hold"
@@ -41,10 +44,10 @@ def effect_blocks(plans: list[dict[str, Any]]) -> list[Block]:
     return blocks + (plan_blocks(rolling) if rolling else [])
 
 
-def _is_in_force(plans: list[dict[str, Any]]) -> bool:
-    leaves = [leaf for plan in plans for leaf in plan["leaves"]]
-    return any(leaf["class"] == "in-place" for leaf in leaves)
+def _is_in_force(plans: Sequence[Plan]) -> bool:
+    leaves = [leaf for plan in plans for leaf in plan.leaves]
+    return any(leaf.leaf_class is LeafClass.IN_PLACE for leaf in leaves)
 
 
-def _holds(plan: dict[str, Any]) -> bool:
-    return any(leaf["class"] in ("platform", "unknown") for leaf in plan["leaves"])
+def _holds(plan: Plan) -> bool:
+    return any(leaf.leaf_class in (LeafClass.PLATFORM, LeafClass.UNKNOWN) for leaf in plan.leaves)

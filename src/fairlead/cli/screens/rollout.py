@@ -6,9 +6,15 @@ The bar counts machines: those that have the target and serve, those that are un
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from fairlead.answers.machine import MachineAnswer
+from fairlead.answers.pool import PoolAnswer, PoolDetail
+from fairlead.answers.wait import Wait
+from fairlead.answers.words import Phase, PoolState
+from fairlead.cli.clock import present
 from fairlead.cli.screens.blocks import (
     BAD,
     GOOD,
@@ -22,7 +28,7 @@ from fairlead.cli.screens.blocks import (
     Toned,
     line,
 )
-from fairlead.cli.screens.spoken_time import age_of, boot_text, duration_text, present, time_left
+from fairlead.telling.spoken_time import age_of, boot_text, duration_text, time_left
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -35,39 +41,44 @@ MOST_BAR = 40
 MOST_MACHINES = 12
 
 PHASE_TONES = {
-    "ready": GOOD,
-    "booting": WAITING,
-    "leaving": WAITING,
-    "not-ready": BAD,
-    "failed": BAD,
-    "gone": QUIET,
+    Phase.READY: GOOD,
+    Phase.BOOTING: WAITING,
+    Phase.LEAVING: WAITING,
+    Phase.NOT_READY: BAD,
+    Phase.FAILED: BAD,
 }
 STATE_TONES = {
-    "Settled": GOOD,
-    "Drifted": WAITING,
-    "New": WAITING,
-    "RollingOut": WAITING,
-    "Superseding": WAITING,
-    "Held": WAITING,
-    "Blocked": BAD,
+    PoolState.SETTLED: GOOD,
+    PoolState.DRIFTED: WAITING,
+    PoolState.NEW: WAITING,
+    PoolState.ROLLING_OUT: WAITING,
+    PoolState.SUPERSEDING: WAITING,
+    PoolState.HELD: WAITING,
+    PoolState.LEAVING: WAITING,
+    PoolState.BLOCKED: BAD,
 }
 
 
-def progress_line(pool: dict[str, Any]) -> str:
+def state_cell(pool: PoolAnswer) -> Cell:
+    """Return a pool's state in its tone."""
+    return Toned(pool.state.value, STATE_TONES[pool.state])
+
+
+def progress_line(pool: PoolAnswer) -> str:
     """Return how far a pool is, on one line without anything that moves by itself."""
-    says = "; ".join(wait["says"] for wait in pool["waits"])
-    told = f"{pool['name']}: {pool['updated']} of {pool['desired']} machines up to date"
-    told += f", {pool['available']} available"
+    says = "; ".join(wait.says for wait in pool.waits)
+    told = f"{pool.name}: {pool.updated} of {pool.desired} machines up to date"
+    told += f", {pool.available} available"
     return f"{told}; {says}" if says else told
 
 
-def bar_of(pool: dict[str, Any], machines: list[dict[str, Any]], width: int) -> Line:
+def bar_of(pool: PoolAnswer, machines: Sequence[MachineAnswer], width: int) -> Line:
     """Return the bar of a pool with these machines."""
     size = min(max(width, LEAST_BAR), MOST_BAR)
-    whole = max(pool["desired"], pool["total"], len(machines), 1)
-    goal = pool["rollout"]["to"]["id"] if pool["rollout"] else ""
-    serving = [machine for machine in machines if machine["phase"] == "ready"]
-    done = sum(not goal or machine["revision"] == goal for machine in serving)
+    whole = max(pool.desired, pool.total, len(machines), 1)
+    goal = pool.rollout.to.id if pool.rollout and pool.rollout.to else ""
+    serving = [machine for machine in machines if machine.phase is Phase.READY]
+    done = sum(not goal or machine.revision == goal for machine in serving)
     moving = len(machines) - len(serving)
     green = size * done // whole
     yellow = size * (done + moving) // whole - green
@@ -78,87 +89,89 @@ def bar_of(pool: dict[str, Any], machines: list[dict[str, Any]], width: int) -> 
     )
 
 
-def draw_rollout(pool: dict[str, Any], width: int) -> RenderableType:
+def draw_rollout(pool: PoolDetail, width: int) -> RenderableType:
     """Return the drawing of one pool: state, bar, sentence, machines, waits."""
     from rich.console import Group
 
     from fairlead.cli.screens.colours import renderable_of
 
-    return Group(*(renderable_of(block) for block in rollout_blocks(pool, width, present())))
+    blocks = rollout_blocks(pool, pool.machines, width, present())
+    return Group(*(renderable_of(block) for block in blocks))
 
 
-def rollout_blocks(pool: dict[str, Any], width: int, now: datetime) -> list[Block]:
+def rollout_blocks(
+    pool: PoolAnswer, machines: Sequence[MachineAnswer], width: int, now: datetime
+) -> list[Block]:
     """Return what is shown of one pool."""
-    state = Toned(pool["state"], STATE_TONES.get(pool["state"], ""))
-    counts = f"  {pool['updated']} of {pool['desired']} up to date, {pool['available']} available"
+    counts = f"  {pool.updated} of {pool.desired} up to date, {pool.available} available"
     left = Toned(_time_left(pool, now), QUIET)
-    taken = [pool["name"], " ", pool["state"], "  ", counts, left.text]
-    machines = pool["machines"]
+    taken = [pool.name, " ", pool.state.value, "  ", counts, left.text]
     bar = bar_of(pool, machines, width - sum(len(text) for text in taken))
-    head: list[Cell] = [Toned(pool["name"], STRONG), " ", state, "  ", *bar.pieces, counts, left]
-    blocks: list[Block] = [Line(tuple(head)), line("  ", pool["sentence"])]
+    name = Toned(pool.name, STRONG)
+    head: list[Cell] = [name, " ", state_cell(pool), "  ", *bar.pieces, counts, left]
+    blocks: list[Block] = [Line(tuple(head)), line("  ", pool.sentence)]
     blocks.append(machine_grid(moving_first(machines), now))
     rest = len(machines) - MOST_MACHINES
     if rest > 0:
         blocks.append(line("  ", Toned(f"and {rest} more machines", QUIET)))
-    blocks += wait_lines(pool["waits"], now)
+    blocks += wait_lines(pool.waits, now)
     return blocks
 
 
-def _time_left(pool: dict[str, Any], now: datetime) -> str:
-    rollout = pool["rollout"]
-    if not rollout or not rollout["plan"] or not rollout["started_at"]:
+def _time_left(pool: PoolAnswer, now: datetime) -> str:
+    rollout = pool.rollout
+    if not rollout or not rollout.plan or not rollout.started_at:
         return ""
-    begun = datetime.fromisoformat(rollout["started_at"])
-    left = rollout["plan"]["estimate_s"] - (now - begun).total_seconds()
+    left = rollout.plan.estimate_s - (now - rollout.started_at).total_seconds()
     if left <= 0:
-        return f", for {age_of(rollout['started_at'], now)}"
+        return f", for {age_of(rollout.started_at, now)}"
     return f", about {duration_text(left)} left"
 
 
-def moving_first(machines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def moving_first(machines: Sequence[MachineAnswer]) -> list[MachineAnswer]:
     """Return as many machines as fit, those that are not ready first."""
-    ordered = sorted(machines, key=lambda machine: (machine["phase"] == "ready", machine["name"]))
-    kept = {machine["name"] for machine in ordered[:MOST_MACHINES]}
+    ordered = sorted(machines, key=lambda machine: (machine.phase is Phase.READY, machine.name))
+    kept = {machine.name for machine in ordered[:MOST_MACHINES]}
     # By age, so that a row keeps its place while its machine changes.
-    shown = [machine for machine in machines if machine["name"] in kept]
-    return sorted(shown, key=lambda machine: (machine["created_at"], machine["name"]))
+    shown = [machine for machine in machines if machine.name in kept]
+    return sorted(shown, key=lambda machine: (machine.created_at, machine.name))
 
 
-def machine_grid(machines: list[dict[str, Any]], now: datetime, indent: int = 2) -> Grid:
+def machine_grid(machines: Sequence[MachineAnswer], now: datetime, indent: int = 2) -> Grid:
     """Return a table of machines."""
     rows = tuple(
         (
-            machine["name"],
+            machine.name,
             phase_cell(machine),
-            machine["revision"],
-            boot_text(machine["boot_ms"]),
-            age_of(machine["created_at"], now),
-            Toned(_said(machine), BAD if machine["problem"] else QUIET),
+            machine.revision,
+            boot_text(machine.boot_ms),
+            age_of(machine.created_at, now),
+            Toned(_said(machine), BAD if machine.problem else QUIET),
         )
         for machine in machines
     )
     return Grid(("MACHINE", "PHASE", "REVISION", "BOOT", "AGE", "SAYS"), rows, indent)
 
 
-def phase_cell(machine: dict[str, Any]) -> Cell:
+def phase_cell(machine: MachineAnswer) -> Cell:
     """Return a machine's phase, or that it is gone."""
-    phase = "gone" if machine["gone_at"] else machine["phase"]
-    return Toned(phase, PHASE_TONES.get(phase, ""))
+    if machine.gone_at:
+        return Toned("gone", QUIET)
+    return Toned(machine.phase.value, PHASE_TONES[machine.phase])
 
 
-def _said(machine: dict[str, Any]) -> str:
-    told = [str(machine["problem"]), str(machine["reason"])]
-    if machine["heading_for"] and machine["heading_for"] != machine["revision"]:
-        told.insert(0, f"heads for {machine['heading_for']}")
+def _said(machine: MachineAnswer) -> str:
+    told = [machine.problem, machine.reason]
+    if machine.heading_for and machine.heading_for != machine.revision:
+        told.insert(0, f"heads for {machine.heading_for}")
     return "; ".join(text for text in told if text)
 
 
-def wait_lines(waits: list[dict[str, Any]], now: datetime) -> list[Block]:
+def wait_lines(waits: Sequence[Wait], now: datetime) -> list[Block]:
     """Return what is waited for, one line each, with when it ends by itself."""
     found: list[Block] = []
     for wait in waits:
-        until = time_left(wait["until"], now)
+        until = time_left(wait.until, now)
         ends = Toned(f" (at most {until})", QUIET) if until else ""
-        found.append(line(Toned("  waits for  ", QUIET), Toned(wait["says"], WAITING), ends))
+        found.append(line(Toned("  waits for  ", QUIET), Toned(wait.says, WAITING), ends))
     return found

@@ -13,8 +13,9 @@ import sys
 from pathlib import Path
 
 import fairlead
+from fairlead.answers.words import Fault
 from fairlead.embedded.machines.disk import MachineDisk
-from fairlead.embedded.machines.kind import Fault, Life, Seed
+from fairlead.embedded.machines.kind import Life, Seed
 from fairlead.embedded.machines.last_words import last_line_of, last_words_of
 from fairlead.embedded.machines.place import ROOT, list_places, place_of, remove_tree
 from fairlead.embedded.machines.process import (

@@ -17,7 +17,8 @@ from pathlib import Path
 
 from fairlead.agent.layout import AKS_MARKER, Layout
 from fairlead.agent.report.status import spare_of
-from fairlead.embedded.machines.kind import Fault, Seed
+from fairlead.answers.words import Fault
+from fairlead.embedded.machines.kind import Seed
 
 USER_DATA = "/var/lib/cloud/seed/nocloud/user-data"
 META_DATA = "/var/lib/cloud/seed/nocloud/meta-data"

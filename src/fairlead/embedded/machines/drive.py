@@ -12,15 +12,14 @@ from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from fairlead.embedded.machines.kind import Fault, Life, MachineKind
+from fairlead.answers.words import EventKind, Fault, Phase
+from fairlead.embedded.machines.kind import Life, MachineKind
 from fairlead.embedded.machines.next_move import Become, Destroy, Move, PowerOn, Sight, next_move
 from fairlead.embedded.machines.seed import seed_of
 from fairlead.embedded.store.machines import StoredMachine
 from fairlead.embedded.store.world import EmbeddedWorld
 from fairlead.errors import FairleadError, UnavailableError
-from fairlead.rollout.machines import Phase
 from fairlead.rollout.secrets import UserData
-from fairlead.timeline.event import EventKind
 
 # How many machines start or stop at once: more only makes each of them slower.
 MOST_AT_ONCE = 8

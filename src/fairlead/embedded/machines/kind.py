@@ -11,6 +11,8 @@ import enum
 from dataclasses import dataclass
 from typing import Protocol
 
+from fairlead.answers.words import Fault
+
 
 class Life(enum.Enum):
     """What can be seen of a machine from outside."""
@@ -20,16 +22,6 @@ class Life(enum.Enum):
     BOOTING = "booting"  # it runs, and there is no verdict yet
     UP = "up"  # its boot left a verdict, and it is alive
     DOWN = "down"  # its boot left a verdict, and it no longer runs
-
-
-class Fault(enum.Enum):
-    """What a machine does wrong on request, for demonstrations and tests."""
-
-    NONE = "none"
-    FAIL_BOOT = "fail-boot"  # its image cannot provision: the boot ends with exit code 241
-    NEVER_JOIN = "never-join"  # power never reaches it
-    STUCK_DRAIN = "stuck-drain"  # when told to leave, it does not
-    BREAK = "break"  # ready today, failed now
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,12 +11,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from fairlead.answers.words import Fault, Phase
 from fairlead.contract.boot_report import BootReport, parse_report
-from fairlead.embedded.machines.kind import Fault, Life
+from fairlead.embedded.machines.kind import Life
 from fairlead.embedded.machines.last_words import failure_text
 from fairlead.embedded.store.machines import StoredMachine
 from fairlead.errors import InputError
-from fairlead.rollout.machines import Machine, Phase
+from fairlead.rollout.machines import Machine
 
 # An agent that died is started again after this long, as a cloud restarts a machine that fell.
 RESTART_AFTER = timedelta(seconds=2)

@@ -21,6 +21,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from shutil import which
 
+from fairlead.answers.words import Fault
 from fairlead.embedded.machines.control_group import make_groups, remove_groups
 from fairlead.embedded.machines.disk import MachineDisk
 from fairlead.embedded.machines.image import (
@@ -31,7 +32,7 @@ from fairlead.embedded.machines.image import (
     refuse_unusable_image,
     unmount,
 )
-from fairlead.embedded.machines.kind import Fault, Life, Seed
+from fairlead.embedded.machines.kind import Life, Seed
 from fairlead.embedded.machines.last_words import last_line_of, last_words_of
 from fairlead.embedded.machines.place import list_places, place_of, remove_tree
 from fairlead.embedded.machines.process import (

@@ -12,7 +12,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from fairlead.controller.describe import event_view
+from fairlead.answers.event import Events
+from fairlead.answers.reply import Done
 from fairlead.embedded.serve.api_machines import MachineRoutes
 from fairlead.embedded.serve.api_pools import PoolRoutes
 from fairlead.embedded.serve.api_request import (
@@ -60,7 +61,7 @@ class _PlaneRoutes:
         """Ask for an orderly end."""
         await read_fields(request, {})
         self._plane.stop()
-        return answered({})
+        return answered(Done())
 
     async def list_events(self, request: Request) -> Response:
         """Return the latest events, oldest first; of one pool or one machine if that is asked."""
@@ -72,5 +73,5 @@ class _PlaneRoutes:
             found = journal.read_machine_events(machine)
         else:
             found = journal.read_events(pool) if pool else journal.read_all(limit)
-        kept = [event for event in found if not pool or event.pool == pool]
-        return answered({"events": [event_view(event) for event in kept[-limit:]]})
+        kept = tuple(event for event in found if not pool or event.pool == pool)
+        return answered(Events(events=kept[-limit:]))

@@ -8,19 +8,21 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from fairlead.answers.leaf import LeafDifference
+from fairlead.answers.machine import MachineAnswer, MachineDetail, Machines
+from fairlead.answers.reply import Done
+from fairlead.answers.text import moment_text
+from fairlead.answers.words import Fault
 from fairlead.contract.boot_report import parse_report
 from fairlead.contract.json_text import parse_json, plain
-from fairlead.controller.describe import event_view
-from fairlead.controller.describe_machine import difference_views, machine_view, sentence_about
-from fairlead.controller.describe_plan import View, moment_view
 from fairlead.controller.observe import observe
 from fairlead.controller.think import think
-from fairlead.embedded.machines.kind import Fault
 from fairlead.embedded.serve.api_request import Plane, answered, no_such, read_fields
 from fairlead.embedded.store.machines import StoredMachine
 from fairlead.errors import InputError
 from fairlead.inputs.leaf import Json
 from fairlead.inputs.shape import kind_of
+from fairlead.telling.machine import differences_of, machine_answer, sentence_about
 
 
 class MachineRoutes:
@@ -46,20 +48,22 @@ class MachineRoutes:
         found = world.machines.list_stored(pool, with_gone=with_gone)
         if pool and not found and pool not in world.pools.list_pools():
             raise no_such("pool", pool, world.pools.list_pools())
-        return answered({"machines": [stored_view(stored) for stored in found]})
+        return answered(Machines(machines=tuple(stored_answer(stored) for stored in found)))
 
     async def show(self, request: Request) -> Response:
         """Return one machine in full."""
         stored = self._find(request)
         world = self._plane.world
         events = world.journal.read_machine_events(stored.machine.name)
+        difference, sentence = self._standing(stored)
         return answered(
-            {
-                **stored_view(stored),
-                "report": _report_of(stored),
-                "events": [event_view(event) for event in events],
-                **self._standing(stored),
-            }
+            MachineDetail(
+                **stored_answer(stored).parts(),
+                report=_report_of(stored),
+                events=events,
+                difference=difference,
+                sentence=sentence,
+            )
         )
 
     async def delete(self, request: Request) -> Response:
@@ -68,7 +72,7 @@ class MachineRoutes:
         name = self._find_living(request).machine.name
         self._plane.world.machines.delete_machine(name)
         self._plane.wake()
-        return answered({})
+        return answered(Done())
 
     async def break_one(self, request: Request) -> Response:
         """Say what a machine does wrong from here on."""
@@ -76,7 +80,7 @@ class MachineRoutes:
         name = self._find_living(request).machine.name
         self._plane.world.machines.write_fault(name, parse_fault(fields["fault"], "fault"))
         self._plane.wake()
-        return answered({})
+        return answered(Done())
 
     def _find(self, request: Request) -> StoredMachine:
         machines = self._plane.world.machines
@@ -93,31 +97,27 @@ class MachineRoutes:
             raise no_such("living machine", stored.machine.name, living)
         return stored
 
-    def _standing(self, stored: StoredMachine) -> View:
+    def _standing(self, stored: StoredMachine) -> tuple[tuple[LeafDifference, ...], str]:
         """Return what a machine lacks, and why it is or is not being replaced."""
         machine, world = stored.machine, self._plane.world
         if stored.gone_at is not None:
             reason = machine.reason or "nobody said why"
-            told = f"{machine.name} is gone since {moment_view(stored.gone_at)}: {reason}."
-            return {"difference": [], "sentence": told}
+            return (), f"{machine.name} is gone since {moment_text(stored.gone_at)}: {reason}."
         now = self._plane.now()
         seen = observe(machine.pool, world.world())
         thought = think(seen, now)
-        return {
-            "difference": difference_views(machine, seen, thought),
-            "sentence": sentence_about(machine, seen, thought, now),
-        }
+        difference = differences_of(machine, seen, thought)
+        return difference, sentence_about(machine, seen, thought, now)
 
 
-def stored_view(stored: StoredMachine) -> View:
+def stored_answer(stored: StoredMachine) -> MachineAnswer:
     """Return a machine with what only this edge knows of it."""
-    known = {
-        "kind": stored.kind,
-        "fault": stored.fault.value,
-        "gone_at": moment_view(stored.gone_at),
-        "boot_ms": _boot_ms(stored.report) if stored.report else None,
-    }
-    return machine_view(stored.machine, known)
+    return machine_answer(stored.machine).but(
+        kind=stored.kind,
+        fault=stored.fault,
+        gone_at=stored.gone_at,
+        boot_ms=_boot_ms(stored.report) if stored.report else None,
+    )
 
 
 def parse_fault(value: Json, field: str) -> Fault:

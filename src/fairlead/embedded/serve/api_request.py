@@ -6,7 +6,6 @@ An error travels as its class and its parts, so that the command raises what was
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, Protocol
@@ -15,6 +14,9 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from fairlead.answers.document import Document
+from fairlead.answers.reply import Health, Refusal, Refused
+from fairlead.answers.text import encode
 from fairlead.contract.json_text import Pairs, parse_json, plain
 from fairlead.controller.loop import Failure
 from fairlead.embedded.store.world import EmbeddedWorld
@@ -59,7 +61,7 @@ class Plane(Protocol):
     def stop(self) -> None:
         """Ask for an orderly end."""
 
-    def health(self) -> dict[str, Any]:
+    def health(self) -> Health:
         """Return what is running."""
 
     def failures(self) -> Mapping[str, Failure]:
@@ -118,11 +120,10 @@ def number_asked(request: Request, name: str, otherwise: int, most: int) -> int:
     return int(text)
 
 
-def answered(fields: Mapping[str, Json], status: int = 200) -> Response:
+def answered(answer: Document, status: int = 200) -> Response:
     """Return an answer."""
     headers = {"Cache-Control": "no-store"}
-    text = json.dumps(fields, separators=(",", ":"))
-    return Response(text + "\n", status, headers, media_type="application/json")
+    return Response(encode(answer) + "\n", status, headers, media_type="application/json")
 
 
 async def answer_error(request: Request, error: Exception) -> Response:
@@ -130,18 +131,19 @@ async def answer_error(request: Request, error: Exception) -> Response:
     del request
     if isinstance(error, HTTPException):  # no such path, or no such method there
         error = InputError(f"the control plane has nothing there: {error.detail}")
-        return answered(_error_fields(error), NOT_FOUND)
+        return answered(_refused(error), NOT_FOUND)
     if not isinstance(error, FairleadError):
         told = f"{type(error).__name__}: {error}"
         error = InvariantError(f"a defect of the control plane: {told}")
     kind = next(kind for kind in STATUS_OF if isinstance(error, kind))
     status = NOT_FOUND if isinstance(error, NotFoundError) else STATUS_OF[kind]
-    return answered(_error_fields(error), status)
+    return answered(_refused(error), status)
 
 
-def _error_fields(error: FairleadError) -> dict[str, Json]:
+def _refused(error: FairleadError) -> Refused:
     kind = next(kind.__name__ for kind in STATUS_OF if isinstance(error, kind))
-    told = {"kind": kind, "problem": str(error), "field": "", "hint": ""}
     if isinstance(error, InputError):
-        told |= {"problem": error.problem, "field": error.field, "hint": error.hint}
-    return {"error": told}
+        told = Refusal(kind=kind, problem=error.problem, field=error.field, hint=error.hint)
+    else:
+        told = Refusal(kind=kind, problem=str(error))
+    return Refused(error=told)

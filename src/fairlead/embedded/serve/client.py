@@ -1,16 +1,38 @@
 """
 A command's way to the control plane of a state directory: JSON over HTTP on its Unix socket.
 
-What the control plane raised is raised here again, as the same class. Commands import this, so
-it imports nothing that takes long: no server, no drawing.
+Every question has one method, with the type of its answer. What the control plane raised is
+raised here again, as the same class. Commands import this, so it imports nothing that takes
+long: no server, no drawing.
 """
 
 from __future__ import annotations
 
 import http.client
 import json
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TypeVar
+from urllib.parse import quote, urlencode
 
+from fairlead.answers.document import Document, Json
+from fairlead.answers.event import Events
+from fairlead.answers.machine import MachineDetail, Machines
+from fairlead.answers.plan import Plan
+from fairlead.answers.pool import PoolDetail, Pools
+from fairlead.answers.reply import (
+    Applied,
+    Done,
+    Health,
+    Leaving,
+    PatchedPlatform,
+    PatchedPool,
+    Platform,
+    Proposed,
+    Refusal,
+    Refused,
+)
+from fairlead.answers.text import decode, plain
+from fairlead.answers.words import Fault
 from fairlead.embedded.serve.unix_socket import connect
 from fairlead.embedded.state_directory import StateDirectory
 from fairlead.errors import (
@@ -31,25 +53,126 @@ _KINDS: dict[str, type[FairleadError]] = {
     kind.__name__: kind for kind in (TrustError, UnavailableError, ConflictError, InvariantError)
 }
 
+A = TypeVar("A", bound=Document)
+Fields = Mapping[str, Json]
+
 
 class Client:
-    """Asks the control plane of one state directory. Every request is a connection of its own."""
+    """
+    Asks the control plane of one state directory. Every request is a connection of its own.
+
+    Every method raises what the control plane raised, and UnavailableError if none runs, or none
+    answers in time.
+    """
 
     def __init__(self, directory: StateDirectory, timeout_s: float = TIMEOUT_S) -> None:
         self._directory = directory
         self._timeout_s = timeout_s
 
-    def request(self, method: str, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
-        """
-        Return the answer. Raises what the control plane raised.
+    def health(self) -> Health:
+        """Return what is running."""
+        return self._ask(Health, "GET", "health")
 
-        Raises UnavailableError if no control plane runs, or none answers in time.
-        """
+    def stop(self) -> Done:
+        """Ask for an orderly end."""
+        return self._ask(Done, "POST", "stop", body={})
+
+    def pools(self) -> Pools:
+        """Return every pool in short."""
+        return self._ask(Pools, "GET", "pools")
+
+    def pool(self, name: str) -> PoolDetail:
+        """Return one pool in full."""
+        return self._ask(PoolDetail, "GET", "pools", name)
+
+    def patch_pool(
+        self, name: str, spec: Fields, plan: Plan | None = None, *, dry_run: bool
+    ) -> PatchedPool:
+        """Change fields of a pool, within the plan that was shown."""
+        shown = plain(plan) if plan else None
+        body = {"spec": spec, "plan": shown, "dry_run": dry_run}
+        return self._ask(PatchedPool, "PATCH", "pools", name, body=body)
+
+    def delete_pool(self, name: str, *, dry_run: bool) -> Leaving:
+        """Let a pool go, with all its machines."""
+        return self._ask(Leaving, "DELETE", "pools", name, body={"dry_run": dry_run})
+
+    def queue_faults(self, pool: str, faults: Sequence[Fault]) -> Done:
+        """Say what the next machines of a pool do wrong."""
+        body = {"faults": [fault.value for fault in faults]}
+        return self._ask(Done, "POST", "pools", pool, "faults", body=body)
+
+    def platform(self) -> Platform:
+        """Return what the platform adds on its own, and which pools lack it."""
+        return self._ask(Platform, "GET", "platform")
+
+    def patch_platform(self, spec: Fields, *, dry_run: bool) -> PatchedPlatform:
+        """Change fields of the platform's document."""
+        body = {"spec": spec, "dry_run": dry_run}
+        return self._ask(PatchedPlatform, "PATCH", "platform", body=body)
+
+    def plan(self, documents: Sequence[Json]) -> Proposed:
+        """Return what documents would do."""
+        return self._ask(Proposed, "POST", "plan", body={"documents": list(documents)})
+
+    def apply(self, documents: Sequence[Json], shown: Proposed, *, dry_run: bool) -> Applied:
+        """Put documents in force, if that does what was shown."""
+        body = {
+            "documents": list(documents),
+            "plans": plain(shown.plans),
+            "bases": dict(shown.bases),
+            "dry_run": dry_run,
+        }
+        return self._ask(Applied, "POST", "apply", body=body)
+
+    def machines(self, pool: str = "", *, with_gone: bool = False) -> Machines:
+        """Return machines, of one pool or of all."""
+        query = {"pool": pool, "gone": "1" if with_gone else ""}
+        return self._ask(Machines, "GET", "machines", query=query)
+
+    def machine(self, name: str) -> MachineDetail:
+        """Return one machine in full."""
+        return self._ask(MachineDetail, "GET", "machines", name)
+
+    def delete_machine(self, name: str) -> Done:
+        """Tell a machine to leave."""
+        return self._ask(Done, "DELETE", "machines", name)
+
+    def break_machine(self, name: str, fault: Fault) -> Done:
+        """Say what a machine does wrong from here on."""
+        return self._ask(Done, "POST", "machines", name, "fault", body={"fault": fault.value})
+
+    def events(self, pool: str = "", *, limit: int | None = None) -> Events:
+        """Return the latest events, the oldest first; of one pool if that is asked."""
+        query = {"pool": pool, "limit": str(limit) if limit else ""}
+        return self._ask(Events, "GET", "events", query=query)
+
+    def _ask(
+        self,
+        kind: type[A],
+        method: str,
+        *names: str,
+        body: Fields | None = None,
+        query: Mapping[str, str] | None = None,
+    ) -> A:
+        path = "/v1/" + "/".join(quote(name, safe="") for name in names)
+        asked = urlencode({name: value for name, value in (query or {}).items() if value})
+        status, text = self._answer_of(method, path + (f"?{asked}" if asked else ""), body)
+        if status not in GOOD:
+            raise self._raised(status, text)
+        try:
+            return decode(kind, text)
+        except InputError as error:
+            raise InvariantError(
+                f"the control plane answered with no {kind.__name__}: {error}"
+            ) from error
+
+    def _answer_of(self, method: str, path: str, body: Fields | None) -> tuple[int, bytes]:
         connection = _UnixConnection(self._directory, self._timeout_s)
         try:
             connection.request(method, path, *_content_of(body))
             answer = connection.getresponse()
-            return _fields_of(answer.status, answer.read())
+            return answer.status, answer.read()
         except (FileNotFoundError, ConnectionRefusedError, NotADirectoryError) as error:
             raise UnavailableError(
                 f"no control plane runs in {self._directory.path} (start one: fairlead up)"
@@ -62,6 +185,18 @@ class Client:
         finally:
             connection.close()
 
+    @staticmethod
+    def _raised(status: int, text: bytes) -> FairleadError:
+        """Return what the control plane raised."""
+        try:
+            told = decode(Refused, text).error
+        except InputError:
+            problem = f"the control plane answered {status} without a reason"
+            told = Refusal(kind=InvariantError.__name__, problem=problem)
+        if told.kind == InputError.__name__:
+            return InputError(told.problem, field=told.field, hint=told.hint)
+        return _KINDS.get(told.kind, InvariantError)(told.problem)
+
 
 class _UnixConnection(http.client.HTTPConnection):
     def __init__(self, directory: StateDirectory, timeout_s: float) -> None:
@@ -73,27 +208,7 @@ class _UnixConnection(http.client.HTTPConnection):
         self.sock = connect(self._path, self._timeout_s)
 
 
-def _content_of(body: dict[str, Any] | None) -> tuple[bytes | None, dict[str, str]]:
+def _content_of(body: Fields | None) -> tuple[bytes | None, dict[str, str]]:
     if body is None:
         return None, {}
     return json.dumps(body).encode(), {"Content-Type": "application/json"}
-
-
-def _fields_of(status: int, text: bytes) -> dict[str, Any]:
-    try:
-        fields = json.loads(text) if text else {}
-    except ValueError as error:
-        raise InvariantError(f"the control plane answered {status} with no JSON") from error
-    if status in GOOD and isinstance(fields, dict):
-        return fields
-    raise _error_of(fields.get("error") if isinstance(fields, dict) else None, status)
-
-
-def _error_of(told: object, status: int) -> FairleadError:
-    fields = told if isinstance(told, dict) else {}
-    problem = str(fields.get("problem") or f"the control plane answered {status} without a reason")
-    kind = fields.get("kind")
-    if kind == InputError.__name__:
-        hint = str(fields.get("hint", ""))
-        return InputError(problem, field=str(fields.get("field", "")), hint=hint)
-    return _KINDS.get(str(kind), InvariantError)(problem)

@@ -18,14 +18,15 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from fairlead import __version__
+from fairlead.answers.reply import Health
 from fairlead.controller.loop import Failure, Loop
 from fairlead.controller.reconcile import Chance
 from fairlead.controller.replay import prove_replay
 from fairlead.embedded.machines.drive import Driver
 from fairlead.embedded.serve.api import make_api
+from fairlead.embedded.serve.apply import apply
 from fairlead.embedded.serve.certificates import make_or_read
 from fairlead.embedded.serve.kept_text import read_or_draw
-from fairlead.embedded.serve.proposal import Proposal, propose
 from fairlead.embedded.serve.server import listen, make_server
 from fairlead.embedded.serve.unix_socket import bind
 from fairlead.embedded.store.database import Store
@@ -94,16 +95,16 @@ class ControlPlane:
         self._is_stopping.set()
         self._is_woken.set()
 
-    def health(self) -> dict[str, object]:
+    def health(self) -> Health:
         """Return what `fairlead up` waits for and `fairlead down` needs."""
-        return {
-            "version": __version__,
-            "pid": os.getpid(),
-            "started_at": self.started_at.isoformat(),
-            "payload_endpoint": self._listener.address,
-            "machines": self._kind.name,
-            "pools": len(self.world.pools.list_pools()),
-        }
+        return Health(
+            version=__version__,
+            pid=os.getpid(),
+            started_at=self.started_at,
+            payload_endpoint=self._listener.address,
+            machines=self._kind.name,
+            pools=len(self.world.pools.list_pools()),
+        )
 
     def failures(self) -> Mapping[str, Failure]:
         """Return the pools whose last pass failed, and why."""
@@ -111,7 +112,7 @@ class ControlPlane:
 
     def declare(self, documents: Sequence[Json]) -> None:
         """Put documents in force before anybody is served. Raises InputError by field."""
-        propose(self.world, Proposal(documents=documents, is_kept=True), self.now())
+        apply(self.world, documents, None, {}, self.now())
 
     def close(self) -> None:
         """Let go of the state directory. Afterwards another control plane may have it."""
@@ -177,7 +178,7 @@ class ControlPlane:
         )
 
     def _refuse_broken_scheme(self) -> None:
-        proof = prove_replay(self.world.world())
+        proof = prove_replay(self.world.world(), self.now())
         if proof.broken:
             raise InvariantError(
                 f"this version hashes equal inputs apart ({len(proof.broken)} of {proof.compared} "

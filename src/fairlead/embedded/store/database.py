@@ -9,7 +9,6 @@ inside `writing`: another task's writes would become part of it.
 from __future__ import annotations
 
 import fcntl
-import json
 import os
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -17,15 +16,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
-from fairlead.controller.stored import restored, stored
 from fairlead.embedded.state_directory import StateDirectory
 from fairlead.embedded.store.migrations import (
     apply_migrations,
     read_migrations,
     refuse_later_version,
 )
+from fairlead.embedded.store.values import parse_value
 from fairlead.errors import ConflictError, InputError, UnavailableError
-from fairlead.inputs.leaf import Json
 
 T = TypeVar("T")
 
@@ -121,6 +119,8 @@ class Store:
         except sqlite3.IntegrityError as error:
             raise ConflictError(f"what this belongs to is not there: {error}") from error
         except sqlite3.OperationalError as error:
+            if "decode to UTF-8" in str(error):
+                raise InputError(f"the database {self._path} is damaged: {error}") from error
             raise UnavailableError(f"the database {self._path} failed: {error}") from error
 
 
@@ -128,25 +128,6 @@ class Store:
 _Bounds = tuple[str, str, tuple[str, ...]]
 _WHOLE: _Bounds = ("BEGIN IMMEDIATE", "COMMIT", ("ROLLBACK",))
 _PART: _Bounds = ("SAVEPOINT part", "RELEASE part", ("ROLLBACK TO part", "RELEASE part"))
-
-
-def render_value(value: object) -> str:
-    """Return a value as the text that is kept of it. Raises InputError if it is not JSON."""
-    return json.dumps(stored(value), separators=(",", ":"), default=_refuse)
-
-
-def parse_value(kind: type[T], text: str) -> T:
-    """Return the value that was kept as this text. Raises InputError by field."""
-    return restored(kind, json.loads(text))
-
-
-def parse_document(text: str) -> Json:
-    """Return the document that was kept as this text."""
-    return json.loads(text)
-
-
-def _refuse(value: object) -> Json:
-    raise InputError(f"found {value!r}, which JSON has no form for; write it as text")
 
 
 def _nothing() -> None:

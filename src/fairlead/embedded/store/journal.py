@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from fairlead.embedded.store.database import Store, render_value
-from fairlead.timeline.event import Event
+from fairlead.answers.event import Event
+from fairlead.embedded.store.database import Store
+from fairlead.embedded.store.values import render_value
 
 
 class StoredJournal:

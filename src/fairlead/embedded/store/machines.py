@@ -13,10 +13,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from fairlead.embedded.machines.kind import Fault
-from fairlead.embedded.store.database import Store, parse_value, render_value
+from fairlead.answers.words import Fault, Phase
+from fairlead.embedded.store.database import Store
+from fairlead.embedded.store.values import parse_value, render_value
 from fairlead.errors import ConflictError, InputError, InvariantError
-from fairlead.rollout.machines import Machine, NodeSettings, Phase, Template
+from fairlead.rollout.machines import Machine, NodeSettings, Template
 
 BY_HAND = "deleted by hand"
 

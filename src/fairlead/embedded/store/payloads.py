@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from fairlead.answers.words import Phase
 from fairlead.embedded.store.world import EmbeddedWorld
-from fairlead.rollout.machines import Machine, NodeSettings, Phase
+from fairlead.rollout.machines import Machine, NodeSettings
 from fairlead.rollout.secrets import TokenSecret
 
 

@@ -10,25 +10,21 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from hashlib import sha256
 from pathlib import Path
 
-from fairlead.controller.observe import PoolDocuments, PoolStatus, Resolved
-from fairlead.embedded.store.database import Store, parse_document, render_value
+from fairlead.answers.plan import Plan
+from fairlead.answers.pool import PoolStatus
+from fairlead.controller.observe import PoolDocuments, Resolved
+from fairlead.embedded.store.database import Store
+from fairlead.embedded.store.values import parse_document, render_document, render_value
 from fairlead.errors import ConflictError, InputError, InvariantError
+from fairlead.inputs.declared import declared_pool
 from fairlead.inputs.leaf import Json
-from fairlead.inputs.parse import API_VERSION, parse_node_pool, parse_platform_config
+from fairlead.inputs.parse import NO_PLATFORM, parse_platform_config
 from fairlead.inputs.platform_inputs import Stub
-from fairlead.rollout.record import PoolRecord, RolloutPlan
-
-# What a platform is that nobody has declared.
-NO_PLATFORM: Mapping[str, Json] = {
-    "apiVersion": API_VERSION,
-    "kind": "PlatformConfig",
-    "metadata": {"name": "platform"},
-    "spec": {},
-}
+from fairlead.rollout.record import PoolRecord
 
 # Fields of a pool that name a file, and what a person calls it.
 SECRET_FIELDS = {"pullSecret": "pull secret", "trustBundle": "trust bundle"}
@@ -68,12 +64,15 @@ class StoredPools:
         row = self._store.find_row("SELECT document, is_leaving FROM pools WHERE name = ?", pool)
         if row is None:
             raise _no_pool(pool)
-        document = parse_document(row["document"])
+        found = self.documents_with(parse_document(row["document"]), self.read_platform())
+        return replace(found, is_leaving=bool(row["is_leaving"]))
+
+    def documents_with(self, pool: Json, platform: Json) -> PoolDocuments:
+        """Return what read_documents would, if these two were in force. Writes nothing."""
         return PoolDocuments(
-            pool=document,
-            platform=_with_stub(self.read_platform(), self._stub),
-            resolved=self._resolve(document),
-            is_leaving=bool(row["is_leaving"]),
+            pool=pool,
+            platform=_with_stub(platform, self._stub),
+            resolved=self._resolve(pool),
         )
 
     def write_pool(self, document: Json) -> None:
@@ -86,7 +85,7 @@ class StoredPools:
 
     def write_pools(self, documents: Iterable[Json]) -> None:
         """Declare many pools: all of them, or none."""
-        texts = {parse_node_pool(document).name: render_value(document) for document in documents}
+        texts = {declared_pool(document).name: render_document(document) for document in documents}
         with self._store.writing() as connection:
             for name, text in texts.items():
                 self._write_pool(connection, name, text)
@@ -132,7 +131,7 @@ class StoredPools:
     def write_platform(self, document: Json) -> None:
         """Declare the platform. Raises InputError by field."""
         parse_platform_config(document)
-        text = render_value(document)
+        text = render_document(document)
         if self._store.rows("SELECT 1 FROM platform WHERE document = ?", text):
             return
         with self._store.writing() as connection:
@@ -160,11 +159,11 @@ class StoredPools:
         """Replace the status."""
         self._replace("statuses", pool, status)
 
-    def find_plan(self, pool: str) -> RolloutPlan | None:
+    def find_plan(self, pool: str) -> Plan | None:
         """Return the plan that the owner approved, or None."""
-        return self._store.find_value(RolloutPlan, "SELECT value FROM plans WHERE pool = ?", pool)
+        return self._store.find_value(Plan, "SELECT value FROM plans WHERE pool = ?", pool)
 
-    def write_plan(self, plan: RolloutPlan) -> None:
+    def write_plan(self, plan: Plan) -> None:
         """Replace the plan that the owner approved."""
         self._replace("plans", plan.pool, plan)
 

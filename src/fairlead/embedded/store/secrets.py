@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fairlead.embedded.store.database import Store, render_value
+from fairlead.embedded.store.database import Store
+from fairlead.embedded.store.values import render_value
 from fairlead.rollout.secrets import TokenSecret, UserData, hashed
 
 

@@ -13,6 +13,7 @@ from fairlead.embedded.store.machines import StoredMachines
 from fairlead.embedded.store.pools import StoredPools
 from fairlead.embedded.store.secrets import StoredSecrets
 from fairlead.inputs.platform_inputs import Stub
+from fairlead.zones import find_zone
 
 
 class EmbeddedWorld:
@@ -33,7 +34,7 @@ class EmbeddedWorld:
         kind: str = "directory",
     ) -> None:
         self.store = store
-        self.code = Code()
+        self.code = Code(find_zone=find_zone)
         self.pools = StoredPools(store, directory.secrets, stub)
         self.machines = StoredMachines(store, now, kind)
         self.secrets = StoredSecrets(store)

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from fairlead.answers.plan import Plan, exceeds, moved
+from fairlead.answers.text import plain, read_as
+from fairlead.answers.words import Phase, WaitFor
 from fairlead.controller.reconcile import preview
-from fairlead.embedded.serve.proposal import Outcome, Proposal, merged, propose, propose_deletion
-from fairlead.embedded.serve.shown_plan import excess_of, parse_shown_plan
+from fairlead.embedded.serve.apply import apply
 from fairlead.errors import ConflictError, InputError
-from fairlead.rollout.machines import Phase
-from fairlead.rollout.wait import WaitFor
+from fairlead.proposal.patch import merged
+from fairlead.proposal.propose import propose, propose_deletion
 from pool_documents import platform_document, pool_document
 from service.stored_plane import StoredPlane
 
@@ -37,16 +39,36 @@ def plane(fresh: StoredPlane) -> StoredPlane:
     return fresh
 
 
+@dataclass(frozen=True)
+class Outcome:
+    """What was put in force, as JSON."""
+
+    plans: list[dict[str, Any]]
+    applied: list[str]
+    unchanged: list[str]
+
+
 def plans(plane: StoredPlane, *documents: Any) -> list[dict[str, Any]]:
-    return propose(plane.world, Proposal(documents=documents), plane.now()).plans
+    found = plain(propose(plane.world.world(), documents, plane.now()).plans)
+    assert isinstance(found, list)
+    return found
 
 
-def keep(plane: StoredPlane, *documents: Any, shown: list[dict[str, Any]] | None = None) -> Outcome:
-    parsed = None
-    if shown is not None:
-        parsed = {plan["pool"]: parse_shown_plan(plan, "plan") for plan in shown}
-    proposal = Proposal(documents=documents, shown=parsed, is_kept=True)
-    return propose(plane.world, proposal, plane.now())
+def bases(plane: StoredPlane, *documents: Any) -> dict[str, str]:
+    return propose(plane.world.world(), documents, plane.now()).bases
+
+
+def keep(
+    plane: StoredPlane,
+    *documents: Any,
+    shown: list[dict[str, Any]] | None = None,
+    known: dict[str, str] | None = None,
+) -> Outcome:
+    promised = None if shown is None else read_as(list[Plan], shown, "plans")
+    done = apply(plane.world, documents, promised, known or {}, plane.now())
+    found = plain(done.plans)
+    assert isinstance(found, list)
+    return Outcome(found, [*done.titles(is_same=False)], [*done.titles(is_same=True)])
 
 
 def problem(plane: StoredPlane, *documents: Any) -> tuple[str, str, str]:
@@ -100,7 +122,7 @@ def test_the_platform_concerns_every_pool(plane: StoredPlane) -> None:
 
 
 def test_a_pool_that_leaves_is_no_concern_of_the_platform(plane: StoredPlane) -> None:
-    propose_deletion(plane.world, "workers", plane.now(), is_kept=True)
+    plane.world.pools.request_deletion("workers")
 
     assert plans(plane, platform_document(controlPlaneImage="cp@sha256:bb")) == []
 
@@ -125,7 +147,7 @@ def test_a_pool_and_the_platform_are_planned_together(plane: StoredPlane) -> Non
         (pool_document(version="1.35.0"), ("spec.version", "did you mean spec.release.version?")),
         (
             pool_document(management={"maxsurge": 1}),
-            ("spec.management.maxsurge", "did you mean management.maxSurge?"),
+            ("spec.management.maxsurge", "did you mean maxSurge?"),
         ),
         (pool_document(configs=[{}]), ("spec.configs", "did you mean config?")),
         (pool_document() | {"spce": {}}, ("spce", "did you mean spec?")),
@@ -271,13 +293,61 @@ def test_a_machine_that_came_since_exceeds_what_was_shown(plane: StoredPlane) ->
     assert plane.world.pools.markers() == before
 
 
-def test_a_machine_that_went_since_does_not(plane: StoredPlane) -> None:
+def test_a_machine_that_went_since_is_not_what_was_shown_either(plane: StoredPlane) -> None:
     document = pool_document(imageBase=BASE)
     shown = plans(plane, document)
     plane.world.machines.delete_machine("workers-2")
     plane.run_machines()
 
-    assert keep(plane, document, shown=shown).applied == ["NodePool/workers"]
+    with pytest.raises(ConflictError) as raised:
+        keep(plane, document, shown=shown)
+
+    assert str(raised.value) == (
+        "workers: workers-2 of the plan that was shown would no longer be disturbed; "
+        "nothing was written, plan again"
+    )
+
+
+def test_a_document_that_was_changed_since_is_not_overwritten(plane: StoredPlane) -> None:
+    """Two shells at once: the second one would undo what the first one wrote."""
+    document = pool_document(labels={"team": "a"})
+    shown, known = plans(plane, document), bases(plane, document)
+    keep(plane, pool_document(description="written by somebody else"))
+
+    with pytest.raises(ConflictError, match="NodePool/workers was changed by somebody since"):
+        keep(plane, document, shown=shown, known=known)
+
+    assert plane.world.pools.read_documents("workers").pool == pool_document(
+        description="written by somebody else"
+    )
+
+
+def test_what_somebody_else_set_meanwhile_is_named(plane: StoredPlane) -> None:
+    document = pool_document(labels={"team": "a"})
+    shown, known = plans(plane, document), bases(plane, document)
+    keep(plane, pool_document(autoRepair=True))
+
+    with pytest.raises(ConflictError, match="workers: autoRepair is True now; nothing was written"):
+        keep(plane, document, shown=shown, known=known)
+
+
+def test_a_pool_that_somebody_made_meanwhile_is_not_overwritten(fresh: StoredPlane) -> None:
+    document = pool_document(replicas=1)
+    shown, known = plans(fresh, document), bases(fresh, document)
+    assert known == {"NodePool/workers": ""}
+    keep(fresh, pool_document(replicas=1, description="theirs"))
+
+    with pytest.raises(ConflictError):
+        keep(fresh, document, shown=shown, known=known)
+
+
+def test_a_platform_that_was_changed_since_is_not_overwritten(plane: StoredPlane) -> None:
+    document = platform_document(noProxy=[".x"])
+    shown, known = plans(plane, document), bases(plane, document)
+    keep(plane, platform_document(description="written by somebody else"))
+
+    with pytest.raises(ConflictError, match="PlatformConfig/platform was changed by somebody"):
+        keep(plane, document, shown=shown, known=known)
 
 
 def test_a_failed_machine_that_is_repaired_anyway_is_no_excess(plane: StoredPlane) -> None:
@@ -421,11 +491,11 @@ def test_a_plan_that_replaces_nothing_binds_no_later_rollout(plane: StoredPlane)
 
 
 def test_deleting_a_pool_names_its_machines_and_can_be_tried(plane: StoredPlane) -> None:
-    tried = propose_deletion(plane.world, "workers", plane.now(), is_kept=False)
-    assert tried == ["workers-2", "workers-3", "workers-4"]
+    tried = propose_deletion(plane.world.world(), "workers", plane.now())
+    assert tried == ("workers-2", "workers-3", "workers-4")
     assert not plane.world.pools.read_documents("workers").is_leaving
 
-    assert propose_deletion(plane.world, "workers", plane.now(), is_kept=True) == tried
+    plane.world.pools.request_deletion("workers")
     plane.settle()
     assert plane.world.pools.list_pools() == ()
     assert plane.names() == []
@@ -494,25 +564,41 @@ PLAN: dict[str, Any] = {
 def test_what_exceeds_a_plan_is_said_in_words(
     found: dict[str, Any], shown: dict[str, Any], says: str
 ) -> None:
-    promised = parse_shown_plan({**PLAN, **shown}, "plan")
+    promised = read_as(Plan, {**PLAN, **shown}, "plan")
 
-    assert excess_of({**PLAN, **found}, promised, frozenset({"failed"})) == says
+    assert exceeds(read_as(Plan, {**PLAN, **found}, "plan"), promised, {"failed"}) == says
+
+
+@pytest.mark.parametrize(
+    ("found", "says"),
+    [
+        ({}, ""),
+        ({"machines": ["b", "a"]}, ""),
+        ({"machines": ["a"]}, "b of the plan that was shown would no longer be disturbed"),
+        ({"machines": ["a", "b"], "removed": ["c", "failed"]}, ""),
+        ({"machines": ["a", "b", "d"]}, "the plan that was shown does not hold d"),
+    ],
+)
+def test_what_moved_since_a_plan_is_said_in_words(found: dict[str, Any], says: str) -> None:
+    shown = read_as(Plan, PLAN, "plan")
+
+    assert moved(read_as(Plan, {**PLAN, **found}, "plan"), shown, {"failed"}) == says
 
 
 @pytest.mark.parametrize(
     ("value", "field"),
     [
         (7, "plans[0]"),
-        ({}, "plans[0].change"),
+        ({}, "plans[0]"),
         ({**PLAN, "change": "everything"}, "plans[0].change"),
         ({**PLAN, "machines": "a"}, "plans[0].machines"),
-        ({**PLAN, "machines": [1]}, "plans[0].machines"),
+        ({**PLAN, "machines": [1]}, "plans[0].machines[0]"),
         ({**PLAN, "intent_hash": None}, "plans[0].intent_hash"),
     ],
 )
 def test_a_plan_that_is_none_is_refused_by_field(value: Any, field: str) -> None:
     with pytest.raises(InputError) as raised:
-        parse_shown_plan(value, "plans[0]")
+        read_as(list[Plan], [value], "plans")
 
     assert raised.value.field == field
 

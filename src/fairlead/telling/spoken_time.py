@@ -1,8 +1,6 @@
 """Moments and durations as people say them: how long ago, how long it takes."""
 
-from __future__ import annotations
-
-from datetime import UTC, datetime
+from datetime import datetime
 
 # (up to how many seconds, the unit's seconds, its name): the first row that holds is used.
 _UNITS = ((90, 1, "s"), (90 * 60, 60, "min"), (48 * 3600, 3600, "h"), (float("inf"), 86400, "d"))
@@ -16,16 +14,16 @@ def duration_text(seconds: float) -> str:
     return f"{whole // size} {name}"
 
 
-def age_of(moment: str | None, now: datetime) -> str:
-    """Return how long ago an RFC 3339 moment was; '' if there is none."""
-    return duration_text((now - datetime.fromisoformat(moment)).total_seconds()) if moment else ""
+def age_of(moment: datetime | None, now: datetime) -> str:
+    """Return how long ago a moment was; '' if there is none."""
+    return duration_text((now - moment).total_seconds()) if moment else ""
 
 
-def time_left(moment: str | None, now: datetime) -> str:
-    """Return how long it is until an RFC 3339 moment; '' if there is none or it has passed."""
+def time_left(moment: datetime | None, now: datetime) -> str:
+    """Return how long it is until a moment; '' if there is none or it has passed."""
     if not moment:
         return ""
-    seconds = (datetime.fromisoformat(moment) - now).total_seconds()
+    seconds = (moment - now).total_seconds()
     return duration_text(seconds) if seconds > 0 else ""
 
 
@@ -34,8 +32,3 @@ def boot_text(boot_ms: float | None) -> str:
     if boot_ms is None:
         return ""
     return f"{boot_ms:.0f} ms" if boot_ms < MS_PER_S else f"{boot_ms / MS_PER_S:.1f} s"
-
-
-def present() -> datetime:
-    """Return this moment, in UTC."""
-    return datetime.now(UTC)

@@ -1,23 +1,24 @@
-"""One machine as commands and the console show it, and why it is or is not being replaced. Pure."""
+"""One machine as it is told, and why it is or is not being replaced. Pure."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import datetime
 
-from fairlead.controller.describe_plan import View, leaf_view, moment_view, record_after
+from fairlead.answers.leaf import LeafDifference
+from fairlead.answers.machine import MachineAnswer
+from fairlead.answers.words import Strategy, WaitFor
 from fairlead.controller.observe import Snapshot
-from fairlead.controller.revise import revise
 from fairlead.controller.think import Thought
 from fairlead.decision.decision import ReplaceMachines
-from fairlead.decision.explain import listed, reason_text
+from fairlead.decision.explain import listed
+from fairlead.proposal.leaves import leaf_difference
+from fairlead.proposal.plan import record_after
 from fairlead.revision.difference import difference_of
 from fairlead.revision.hashing import Scheme
 from fairlead.revision.rebase import rebase
 from fairlead.revision.revision import Revision
 from fairlead.rollout.machines import Machine
-from fairlead.rollout.policy import Strategy
 from fairlead.rollout.progress import failure_of
 from fairlead.rollout.step import RemoveMachine
-from fairlead.rollout.wait import WaitFor
 
 # What keeps a machine that is to be replaced from being replaced, the weightiest first.
 OBSTACLES = (
@@ -32,24 +33,25 @@ OBSTACLES = (
 )
 
 
-def machine_view(machine: Machine, known: Mapping[str, object]) -> View:
-    """Return a machine. known: what only its edge knows (kind, fault, gone_at, boot_ms)."""
-    return {
-        "name": machine.name,
-        "pool": machine.pool,
-        "phase": machine.phase.value,
-        "revision": machine.revision,
-        "booted": machine.booted,
-        "heading_for": machine.heading_for,
-        "created_at": moment_view(machine.created_at),
-        "ready_at": moment_view(machine.ready_at),
-        "problem": machine.problem,
-        "reason": machine.reason,
-        **known,
-    }
+def machine_answer(machine: Machine) -> MachineAnswer:
+    """Return a machine, without what only its edge knows (kind, fault, gone_at, boot_ms)."""
+    return MachineAnswer(
+        name=machine.name,
+        pool=machine.pool,
+        phase=machine.phase,
+        revision=machine.revision,
+        booted=machine.booted,
+        heading_for=machine.heading_for,
+        created_at=machine.created_at,
+        ready_at=machine.ready_at,
+        problem=machine.problem,
+        reason=machine.reason,
+    )
 
 
-def difference_views(machine: Machine, seen: Snapshot, thought: Thought) -> list[View]:
+def differences_of(
+    machine: Machine, seen: Snapshot, thought: Thought
+) -> tuple[LeafDifference, ...]:
     """
     Return what differs between what a machine booted and what its pool is to have.
 
@@ -58,9 +60,9 @@ def difference_views(machine: Machine, seen: Snapshot, thought: Thought) -> list
     goal = _goal_of(seen, thought)
     booted = next((one for one in _revisions(seen) if one.id == machine.booted), None)
     if goal is None or booted is None:
-        return []
+        return ()
     difference = difference_of(rebase(booted, goal.content, Scheme(goal.scheme)), goal)
-    return [leaf_view(change) for change in difference.intent + difference.platform]
+    return tuple(leaf_difference(change) for change in difference.intent + difference.platform)
 
 
 def sentence_about(machine: Machine, seen: Snapshot, thought: Thought, now: datetime) -> str:
@@ -70,7 +72,7 @@ def sentence_about(machine: Machine, seen: Snapshot, thought: Thought, now: date
         return f"{machine.name} leaves: {machine.reason}.{waits}"
     if reason := _reason_to_replace(machine, seen, thought):
         obstacle = "" if machine.is_in_flight else _obstacle(thought)
-        return f"{machine.name} {_verb(machine, seen)} because {reason}{obstacle}."
+        return f"{machine.name} {_verb(machine, thought)} because {reason}{obstacle}."
     told = next((step for step in _removals(thought) if step.machine == machine.name), None)
     if told:
         return f"{machine.name} is about to leave: {told.reason}."
@@ -96,14 +98,14 @@ def _reason_to_replace(machine: Machine, seen: Snapshot, thought: Thought) -> st
     if record.is_rolling and record.target and machine.revision != record.target.id:
         return record.reason
     if isinstance(thought.decision, ReplaceMachines) and machine.name in thought.shown.machines:
-        return reason_text(thought.decision.because)
+        return thought.shown.because
     return ""
 
 
-def _verb(machine: Machine, seen: Snapshot) -> str:
+def _verb(machine: Machine, thought: Thought) -> str:
     if machine.is_in_flight:
         return "is being changed in place"
-    in_place = revise(seen).policy.strategy is Strategy.IN_PLACE
+    in_place = thought.policy.strategy is Strategy.IN_PLACE
     return "will be changed in place" if in_place else "will be replaced"
 
 
@@ -117,10 +119,9 @@ def _removals(thought: Thought) -> list[RemoveMachine]:
 
 
 def _stays(machine: Machine, seen: Snapshot, thought: Thought, now: datetime) -> str:
-    policy = revise(seen).policy
     held = record_after(seen, thought).held
-    if failure := failure_of(machine, policy, now):
-        hint = "" if policy.auto_repair else ", and autoRepair is off"
+    if failure := failure_of(machine, thought.policy, now):
+        hint = "" if thought.policy.auto_repair else ", and autoRepair is off"
         return f"{machine.name} failed: {failure}; nothing replaces it{hint}."
     if held and machine.booted not in ("", machine.revision):
         return f"{machine.name} stays: it booted with platform changes that its siblings wait for."

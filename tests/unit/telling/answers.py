@@ -1,14 +1,24 @@
-"""What the control plane answers, valid by default; a test changes the one thing it is about."""
+"""What the control plane answers, valid by default; a test changes the one thing it is about.
+
+Fields are given by their names in JSON, as a control plane would send them.
+"""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
 from typing import Any
 
+from fairlead.answers.leaf import HeldLeaf, LeafDifference
+from fairlead.answers.machine import MachineDetail
+from fairlead.answers.plan import Plan
+from fairlead.answers.pool import PoolDetail, RolloutAnswer
+from fairlead.answers.text import plain, read_as
+from fairlead.answers.wait import Wait
+
 NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)
 
 
-def make_plan(**changed: Any) -> dict[str, Any]:
+def make_plan(**changed: Any) -> Plan:
     plan = {
         "pool": "workers",
         "change": "none",
@@ -24,15 +34,15 @@ def make_plan(**changed: Any) -> dict[str, Any]:
         "platform_hash": "p",
         "is_new": False,
     }
-    return plan | changed
+    return read_as(Plan, plain(plan | changed), "plan")
 
 
-def make_leaf(leaf: str = "release.version", **changed: Any) -> dict[str, Any]:
+def make_leaf(leaf: str = "release.version", **changed: Any) -> LeafDifference:
     found = {"leaf": leaf, "class": "intent", "owner": "pool owner", "before": "a", "after": "b"}
-    return found | changed
+    return read_as(LeafDifference, plain(found | changed), "leaf")
 
 
-def make_held(**changed: Any) -> dict[str, Any]:
+def make_held(**changed: Any) -> HeldLeaf:
     held = {
         "id": "CHG-1042",
         "leaf": "platform.proxy.image",
@@ -42,14 +52,15 @@ def make_held(**changed: Any) -> dict[str, Any]:
         "before": "haproxy@sha256:aa",
         "after": "haproxy@sha256:bb",
     }
-    return held | changed
+    return read_as(HeldLeaf, plain(held | changed), "held")
 
 
-def make_wait(reason: str, says: str, **changed: Any) -> dict[str, Any]:
-    return {"for": reason, "says": says, "machine": "", "until": None} | changed
+def make_wait(reason: str, says: str, **changed: Any) -> Wait:
+    wait = {"for": reason, "says": says, "machine": "", "until": None}
+    return read_as(Wait, wait | changed, "wait")
 
 
-def make_machine(name: str = "workers-1", **changed: Any) -> dict[str, Any]:
+def make_machine(name: str = "workers-1", **changed: Any) -> MachineDetail:
     machine: dict[str, Any] = {
         "name": name,
         "pool": "workers",
@@ -70,24 +81,24 @@ def make_machine(name: str = "workers-1", **changed: Any) -> dict[str, Any]:
         "difference": [],
         "sentence": f"{name} stays: it has what its pool is told.",
     }
-    return machine | changed
+    return read_as(MachineDetail, plain(machine | changed), "machine")
 
 
-def make_rollout(**changed: Any) -> dict[str, Any]:
+def make_rollout(**changed: Any) -> RolloutAnswer:
     rollout = {
         "reason": "the pool's owner changed release.version",
         "sentence": "Machines are replaced because the pool's owner changed release.version.",
         "started_at": "2026-11-20T11:59:20.000Z",
-        "from": {"id": "r1", "hashes": "aa+bb", "version": "1.34.2"},
-        "to": {"id": "r2", "hashes": "cc+bb", "version": "1.35.0"},
+        "from": {"id": "r1", "version": "1.34.2"},
+        "to": {"id": "r2", "version": "1.35.0"},
         "plan": make_plan(change="replace", machines=["workers-1"], estimate_s=60.0),
     }
-    return rollout | changed
+    return read_as(RolloutAnswer, plain(rollout | changed), "rollout")
 
 
-def make_pool(**changed: Any) -> dict[str, Any]:
+def make_pool(**changed: Any) -> PoolDetail:
     """A settled pool of three."""
-    pool = {
+    pool: dict[str, Any] = {
         "name": "workers",
         "state": "Settled",
         "sentence": "Up to date: every input is as recorded; no machine will be replaced.",
@@ -105,22 +116,23 @@ def make_pool(**changed: Any) -> dict[str, Any]:
         "document": {"spec": {"replicas": 3}},
         "conditions": [],
         "machines": [make_machine(f"workers-{at}") for at in (1, 2, 3)],
-        "applied": {"id": "r1", "hashes": "aa+bb", "version": "1.34.2"},
-        "target": {"id": "r1", "hashes": "aa+bb", "version": "1.34.2"},
+        "applied": {"id": "r1", "version": "1.34.2"},
+        "target": {"id": "r1", "version": "1.34.2"},
         "plan": make_plan(),
+        "summary": "settled: every machine has what is declared, no machine will be replaced",
+        "verdict": {"is_complete": True},
     }
-    return pool | changed
+    return read_as(PoolDetail, plain(pool | changed), "pool")
 
 
-def make_rolling_pool(**changed: Any) -> dict[str, Any]:
+def make_rolling_pool(**changed: Any) -> PoolDetail:
     """A pool of three of which one machine has the target."""
-    waits = [make_wait("BudgetSpent", "2 machines wait for their turn")]
-    pool = make_pool(
-        state="RollingOut",
-        updated=1,
-        total=4,
-        rollout=make_rollout(),
-        waits=waits,
-        plan=make_plan(change="replace", machines=["workers-2", "workers-3"]),
-    )
-    return pool | changed
+    rolling: dict[str, Any] = {
+        "state": "RollingOut",
+        "updated": 1,
+        "total": 4,
+        "rollout": make_rollout(),
+        "waits": [make_wait("BudgetSpent", "2 machines wait for their turn")],
+        "plan": make_plan(change="replace", machines=["workers-2", "workers-3"]),
+    }
+    return make_pool(**(rolling | changed))

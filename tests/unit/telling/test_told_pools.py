@@ -6,14 +6,22 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from fairlead.controller.describe import event_view, platform_view, pool_detail, pool_view
-from fairlead.controller.describe_machine import difference_views, machine_view, sentence_about
-from fairlead.controller.describe_plan import plan_view
+from fairlead.answers.text import plain
 from fairlead.controller.observe import Snapshot, observe
 from fairlead.controller.think import Thought, think
+from fairlead.proposal.plan import plan_of as plan_told
+from fairlead.rollout.machines import Machine
 from fairlead.sim.world import SimWorld
+from fairlead.telling.machine import differences_of, machine_answer, sentence_about
+from fairlead.telling.platform import platform_answer
+from fairlead.telling.pool import pool_answer, pool_detail
 from pool_documents import platform_document, pool_document
 from transitions.pool_worlds import POOL, declare, drift, edit, edit_platform, settled_world
+
+
+def fields(answer: object) -> Any:
+    """An answer as the JSON that it is sent as."""
+    return plain(answer)
 
 
 def read(world: SimWorld) -> tuple[Snapshot, Thought]:
@@ -21,27 +29,31 @@ def read(world: SimWorld) -> tuple[Snapshot, Thought]:
     return seen, think(seen, world.clock.now)
 
 
-def pool_of(world: SimWorld) -> dict[str, Any]:
-    return pool_view(*read(world), world.clock.now)
+def pool_of(world: SimWorld) -> Any:
+    return fields(pool_answer(*read(world), world.clock.now))
 
 
-def detail_of(world: SimWorld) -> dict[str, Any]:
-    return pool_detail(*read(world), world.clock.now)
+def detail_of(world: SimWorld) -> Any:
+    return fields(pool_detail(*read(world), world.clock.now, ()))
 
 
-def plan_of(world: SimWorld) -> dict[str, Any]:
-    return plan_view(*read(world))
+def plan_of(world: SimWorld) -> Any:
+    return fields(plan_told(*read(world)))
+
+
+def differences_told(machine: Machine, seen: Snapshot, thought: Thought) -> Any:
+    return fields(differences_of(machine, seen, thought))
 
 
 def sentence_of(world: SimWorld, name: str) -> str:
     return sentence_about(world.living[name], *read(world), world.clock.now)
 
 
-def proposed(world: SimWorld, **spec: Any) -> dict[str, Any]:
+def proposed(world: SimWorld, **spec: Any) -> Any:
     """The plan of an edit that was not carried out yet."""
     before = world.documents[POOL]
     edit(world, **spec)
-    return plan_view(*read(world), before)
+    return fields(plan_told(*read(world), before))
 
 
 IMAGE_BASE = {
@@ -76,6 +88,7 @@ def test_a_settled_pool_holds_nothing_and_waits_for_nothing() -> None:
         "is_paused": False,
         "halted": "",
         "rollout": None,
+        "summary": "settled: every machine has what is declared, no machine will be replaced",
     }
 
 
@@ -94,7 +107,7 @@ def test_a_pool_that_was_just_declared_shows_what_the_first_pass_does() -> None:
     plan, pool = plan_of(world), pool_of(world)
 
     assert (plan["is_new"], plan["creates"], plan["change"]) == (True, 3, "in-place")
-    assert plan["because"] == "New pool: machines are made from revision 31a9ca18+99d694ce."
+    assert plan["because"] == "New pool: machines are made from revision 29a6a0dd94db2362."
     assert (pool["state"], pool["desired"], pool["available"]) == ("RollingOut", 3, 0)
 
 
@@ -236,7 +249,7 @@ def test_the_platforms_own_settings_are_in_place_too() -> None:
     before = world.documents[POOL]
     edit_platform(world, stopEverything=True)
 
-    assert plan_view(*read(world), before)["leaves"] == [
+    assert fields(plan_told(*read(world), before))["leaves"] == [
         {
             "leaf": "platform.stopEverything",
             "class": "in-place",
@@ -258,8 +271,7 @@ def test_a_rollout_shows_from_what_to_what_and_the_plan_that_binds_it() -> None:
     rollout = pool["rollout"]
     assert rollout["reason"] == "the pool's owner changed imageBase"
     assert rollout["started_at"] == "2026-11-16T12:03:00.000Z"
-    assert rollout["from"]["hashes"] == "31a9ca18+99d694ce"
-    assert rollout["to"]["hashes"] == "fc9e1a40+99d694ce"
+    assert [sorted(rollout[end]) for end in ("from", "to")] == [["id", "version"]] * 2
     assert rollout["plan"]["machines"] == ["workers-2", "workers-3", "workers-4"]
     assert rollout["plan"]["leaves"] == [IMAGE_BASE]
     assert pool["waits"] == [
@@ -382,7 +394,7 @@ def test_no_view_holds_a_token() -> None:
     tokens = [secret.token for secret in world.tokens.values()]
     views = [
         detail_of(world),
-        *(difference_views(machine, *read(world)) for machine in world.living.values()),
+        *(differences_told(machine, *read(world)) for machine in world.living.values()),
     ]
 
     assert len(tokens) == 2
@@ -392,7 +404,7 @@ def test_no_view_holds_a_token() -> None:
 def test_a_machine_is_shown_with_what_its_edge_knows() -> None:
     machine = settled_world().living["workers-2"]
 
-    view = machine_view(machine, {"kind": "directory", "fault": "none", "gone_at": None})
+    view = fields(machine_answer(machine).but(kind="directory"))
 
     assert view == {
         "name": "workers-2",
@@ -408,6 +420,7 @@ def test_a_machine_is_shown_with_what_its_edge_knows() -> None:
         "kind": "directory",
         "fault": "none",
         "gone_at": None,
+        "boot_ms": None,
     }
 
 
@@ -415,7 +428,7 @@ def test_a_machine_of_a_settled_pool_stays() -> None:
     world = settled_world()
 
     assert sentence_of(world, "workers-2") == ("workers-2 stays: it has what its pool is told.")
-    assert difference_views(world.living["workers-2"], *read(world)) == []
+    assert differences_told(world.living["workers-2"], *read(world)) == []
 
 
 def test_a_machine_of_a_pool_that_holds_a_change_stays_and_is_told_what_it_lacks() -> None:
@@ -438,7 +451,7 @@ def test_a_machine_that_booted_with_held_changes_is_told_apart_from_its_siblings
     assert sentence_of(world, youngest.name) == (
         f"{youngest.name} stays: it booted with platform changes that its siblings wait for."
     )
-    assert difference_views(youngest, *read(world)) == [
+    assert differences_told(youngest, *read(world)) == [
         {**CONTROL_PLANE_IMAGE, "before": "cp@sha256:bb", "after": None}
     ]
 
@@ -452,7 +465,7 @@ def test_a_machine_whose_turn_has_not_come_is_told_why_and_what_differs() -> Non
         "workers-4 will be replaced because the pool's owner changed imageBase; "
         "3 machines wait for their turn."
     )
-    assert difference_views(world.living["workers-4"], *read(world)) == [IMAGE_BASE]
+    assert differences_told(world.living["workers-4"], *read(world)) == [IMAGE_BASE]
 
 
 def test_a_machine_of_a_paused_pool_is_told_what_it_waits_for_and_what_differs() -> None:
@@ -463,7 +476,7 @@ def test_a_machine_of_a_paused_pool_is_told_what_it_waits_for_and_what_differs()
     assert sentence_of(world, "workers-4") == (
         "workers-4 will be replaced because the pool's owner changed imageBase; the pool is paused."
     )
-    assert difference_views(world.living["workers-4"], *read(world)) == [IMAGE_BASE]
+    assert differences_told(world.living["workers-4"], *read(world)) == [IMAGE_BASE]
 
 
 def test_a_machine_that_leaves_says_why_and_what_it_waits_for() -> None:
@@ -501,12 +514,13 @@ def test_a_machine_that_is_changed_in_place_says_so() -> None:
 def test_an_event_is_told_as_it_was_written() -> None:
     world = settled_world()
 
-    assert event_view(world.read_events(POOL)[0]) == {
+    assert fields(world.read_events(POOL)[0]) == {
         "kind": "PoolAdopted",
         "pool": "workers",
         "machine": "",
         "at": "2026-11-16T12:00:00.000Z",
-        "says": "Revision 31a9ca18+99d694ce is the first.",
+        "says": "Revision 29a6a0dd94db2362 is the first.",
+        "key": "PoolAdopted:29a6a0dd94db2362:0",
     }
 
 
@@ -517,11 +531,11 @@ def test_the_platform_lists_each_leaf_with_the_pools_that_lack_it() -> None:
     world.one_pass()
     document = platform_document(controlPlaneImage="cp@sha256:bb", loadBalancerAddress=None)
 
-    view = platform_view(document, {"renderer": 1}, world.records)
+    view = fields(platform_answer(document, {"renderer": 1}, world.records))
 
     rows = {
         row["leaf"]: (row["owner"], row["severity"], row["value"], row["held_by"])
-        for row in view["leaves"]  # type: ignore[attr-defined]
+        for row in view["leaves"]
     }
     assert view["document"] == document
     assert rows == {

@@ -4,10 +4,23 @@ from typing import Any
 
 import pytest
 
-from fairlead.cli.rollout_verdict import Verdict, verdict_of
-from unit.cli.answers import make_machine, make_plan, make_pool, make_rolling_pool, make_wait
+from fairlead.answers.machine import MachineDetail
+from fairlead.answers.pool import PoolDetail, Verdict
+from fairlead.telling.verdict import verdict_of as verdict
+from unit.telling.answers import (
+    make_leaf,
+    make_machine,
+    make_plan,
+    make_pool,
+    make_rolling_pool,
+    make_wait,
+)
 
 GOES_ON = Verdict(is_complete=False)
+
+
+def verdict_of(pool: PoolDetail) -> Verdict:
+    return verdict(pool, pool.plan, pool.machines, pool.document)
 
 
 def test_a_settled_pool_is_complete() -> None:
@@ -27,7 +40,7 @@ def test_a_rolling_pool_is_followed() -> None:
         {"desired": 4},
         {"plan": make_plan(machines=["workers-1"])},
         {"plan": make_plan(creates=1)},
-        {"plan": make_plan(removes=1)},
+        {"plan": make_plan(removes=1, removed=["workers-1"])},
         # The kill switch keeps a new number of machines from the template.
         {"document": {"spec": {"replicas": 5}}},
     ],
@@ -43,7 +56,7 @@ def test_a_pool_that_is_complete_does_not_wait_for_the_end_of_its_pause() -> Non
 
 
 def test_a_held_platform_change_is_nothing_to_wait_for() -> None:
-    held = make_pool(state="Drifted", plan=make_plan(leaves=[{"leaf": "platform.proxy.image"}]))
+    held = make_pool(state="Drifted", plan=make_plan(leaves=[make_leaf("platform.proxy.image")]))
 
     assert verdict_of(held) == Verdict(is_complete=True)
 
@@ -55,7 +68,6 @@ def test_a_held_platform_change_is_nothing_to_wait_for() -> None:
         ("Paused", "fairlead pool resume workers"),
         ("EverythingStopped", "fairlead platform set stopEverything=false"),
         ("WaitsForOwner", "fairlead machine delete NAME"),
-        ("InputsUnusable", "fairlead explain workers"),
         ("PlanExceeded", "fairlead plan -f FILE, then fairlead apply -f FILE"),
     ],
 )
@@ -72,7 +84,7 @@ def test_what_ends_by_itself_is_waited_for(reason: str) -> None:
     assert verdict_of(make_rolling_pool(waits=[make_wait(reason, "later", until=until)])) == GOES_ON
 
 
-def stuck_pool(*others: dict[str, Any], **spec: Any) -> dict[str, Any]:
+def stuck_pool(*others: MachineDetail, **spec: Any) -> PoolDetail:
     failed = make_machine("workers-9", phase="failed", problem="exit code 50")
     return make_rolling_pool(
         machines=[failed, *others],

@@ -1,0 +1,188 @@
+"""
+The judge of documents that people send: all that is wrong with one, by field.
+
+It is stricter than the parser of what runs: a field that nobody knows is drift for a running pool
+and a mistake for the person who wrote it. What a kubelet would refuse to start with is refused
+here, because it would fail on every machine.
+"""
+
+import copy
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from fairlead.agent.steps.kubelet.labels import render_labels, require_taints
+from fairlead.errors import InputError
+from fairlead.inputs.declared import declared_pool
+from fairlead.inputs.leaf import Json, Unusable
+from fairlead.inputs.parse import (
+    API_VERSION,
+    UNKNOWN,
+    parse_platform_config,
+    platform_rows,
+    pool_rows,
+    unknown_fields,
+    written,
+)
+from fairlead.inputs.registry import NOT_CARRIED_OUT
+from fairlead.inputs.shape import kind_of
+from fairlead.proposal.hint import UNKNOWN_FIELD, close_name, field_hint
+from fairlead.rollout.machines import NodeSettings, taints_text
+from fairlead.rollout.policy import policy_of
+from fairlead.rollout.window import FindZone
+
+NODE_POOL = "NodePool"
+PLATFORM_CONFIG = "PlatformConfig"
+
+TOP_FIELDS = ("apiVersion", "kind", "metadata", "spec", "status")
+METADATA_FIELDS = ("name", "namespace", "labels", "annotations")
+
+
+@dataclass(frozen=True, slots=True)
+class Complaint:
+    """One thing that is wrong. is_name: the name of the field is, rather than its value."""
+
+    field: str
+    problem: str
+    hint: str = ""
+    is_name: bool = False
+
+    def __str__(self) -> str:
+        return self.problem + (f" ({self.hint})" if self.hint else "")
+
+
+def judge(document: Json, find_zone: FindZone) -> tuple[Complaint, ...]:
+    """Return everything that is wrong with a document that somebody wants in force."""
+    if not isinstance(document, Mapping):
+        expected = "expected a document with kind and spec"
+        return (Complaint("", f"found {kind_of(document)}, {expected}"),)
+    found = [*_unknown_names(document, TOP_FIELDS, "")]
+    kind = document.get("kind")
+    if kind == NODE_POOL:
+        found += _pool_complaints(document, find_zone)
+    elif kind == PLATFORM_CONFIG:
+        found += _platform_complaints(document)
+    else:
+        kinds = (NODE_POOL, PLATFORM_CONFIG)
+        problem = f"found {kind_of(kind)}, expected {' or '.join(kinds)}"
+        found.append(Complaint("kind", problem, close_name(str(kind), kinds)))
+    metadata = document.get("metadata")
+    if isinstance(metadata, Mapping):
+        found += _unknown_names(metadata, METADATA_FIELDS, "metadata.")
+    return tuple(found)
+
+
+def title_of(document: Json) -> str:
+    """Return kind and name of a document, as NodePool/workers; there is one platform."""
+    if not isinstance(document, Mapping):
+        return ""
+    metadata = document.get("metadata")
+    name = metadata.get("name") if isinstance(metadata, Mapping) else None
+    return f"{document.get('kind')}/{name}"
+
+
+def refuse(complaints: tuple[Complaint, ...], title: str = "") -> None:
+    """Raise InputError if there is a complaint: by the field of the first, with all the others."""
+    if not complaints:
+        return
+    first, *rest = complaints
+    also = "; ".join(f"{other.field}: {other}" for other in rest)
+    hint = "; ".join(text for text in (first.hint, f"also {also}" if also else "") if text)
+    problem = f"{title}: {first.problem}" if title else first.problem
+    raise InputError(problem, field=first.field, hint=hint)
+
+
+def _unknown_names(
+    mapping: Mapping[str, Json], names: tuple[str, ...], prefix: str
+) -> Iterator[Complaint]:
+    for name in mapping:
+        if name not in names:
+            hint = close_name(str(name), names)
+            yield Complaint(f"{prefix}{name}", UNKNOWN_FIELD, hint, is_name=True)
+
+
+def _pool_complaints(document: Mapping[str, Json], find_zone: FindZone) -> Iterator[Complaint]:
+    trial, header = _parsable(document, declared_pool)
+    yield from header
+    pool = declared_pool(trial)
+    for path in unknown_fields(pool):
+        hint = field_hint(path, pool_rows(), ("config",))
+        yield Complaint(written(path), UNKNOWN_FIELD, hint, is_name=True)
+    for half in (pool.intent, pool.settings):
+        if isinstance(half, Unusable):
+            yield from (Complaint(problem.field, problem.text) for problem in half.problems)
+    if isinstance(pool.settings, Unusable):
+        return
+    for path, why in NOT_CARRIED_OUT.items():
+        if path in pool.settings:
+            yield Complaint(written(path), why)
+    try:
+        yield from _setting_complaints(policy_of(pool.settings, find_zone).settings)
+    except InputError as error:
+        yield Complaint(error.field, error.problem, error.hint)
+
+
+def _platform_complaints(document: Mapping[str, Json]) -> Iterator[Complaint]:
+    trial, found = _parsable(document, parse_platform_config)
+    yield from found
+    for leaf in parse_platform_config(trial).leaves:
+        if leaf.startswith(UNKNOWN):
+            path = leaf.removeprefix(UNKNOWN)
+            hint = field_hint(path, platform_rows())
+            yield Complaint(written(path), UNKNOWN_FIELD, hint, is_name=True)
+
+
+def _setting_complaints(settings: NodeSettings) -> Iterator[Complaint]:
+    for name, value in settings.labels.items():
+        try:
+            render_labels({name: value})
+        except InputError as error:
+            yield Complaint(f"spec.labels.{name}", error.problem, error.hint)
+    for at, taint in enumerate(settings.taints):
+        field = f"spec.taints[{at}]"
+        try:
+            require_taints(taints_text([taint]), field)
+        except InputError:
+            hint = "the key is [domain/]name, the value letters, digits, '-', '_' or '.'"
+            yield Complaint(field, "not a taint that a kubelet takes", hint)
+
+
+# What takes the place of a header that cannot be used, so that the rest is judged as well.
+_STAND_INS: Mapping[str, tuple[str, Json]] = {
+    "apiVersion": ("apiVersion", API_VERSION),
+    "metadata.name": ("metadata", {"name": "pool"}),
+    "spec": ("spec", {}),
+}
+
+
+def _parsable(
+    document: Mapping[str, Json], parse: Callable[[Json], object]
+) -> tuple[dict[str, Json], list[Complaint]]:
+    """Return the document without what the parser refuses as a whole, and what that was."""
+    trial = dict(document)
+    found: list[Complaint] = []
+    while True:
+        try:
+            parse(trial)
+        except InputError as error:
+            trial = copy.deepcopy(trial)
+            found.append(Complaint(error.field, error.problem, error.hint))
+            if error.field in _STAND_INS:
+                name, stand_in = _STAND_INS[error.field]
+                trial[name] = stand_in
+            elif not _remove(trial, error.field):
+                return {**trial, "spec": {}}, found
+        else:
+            return trial, found
+
+
+def _remove(mapping: dict[str, Json], path: str) -> bool:
+    """Take the field at the path away, the whole list if it is in one. Say whether it was there."""
+    for name, item in mapping.items():
+        rest = path.removeprefix(str(name))
+        if len(rest) == len(path) or rest[:1] not in ("", ".", "["):
+            continue
+        if rest.startswith(".") and isinstance(item, dict):
+            return _remove(item, rest[1:])
+        del mapping[name]
+        return True
+    return False

@@ -1,0 +1,126 @@
+"""
+A thought to the plan that people see: what the next passes do to a pool, and why. Pure.
+"""
+
+from fairlead.answers.leaf import LeafDifference
+from fairlead.answers.plan import Plan
+from fairlead.answers.words import ChangeClass, LeafClass, Strategy
+from fairlead.controller.observe import PoolDocuments, Snapshot
+from fairlead.controller.think import Thought
+from fairlead.decision.decision import Adopt, DeletePool, HoldPlatformChange, ReplaceMachines
+from fairlead.proposal.leaves import in_place_differences, leaf_difference
+from fairlead.revision.difference import LeafChange, difference_of
+from fairlead.revision.hashing import Scheme
+from fairlead.revision.rebase import rebase
+from fairlead.revision.revision import Revision
+from fairlead.rollout.machines import oldest_first
+from fairlead.rollout.record import PoolRecord
+from fairlead.rollout.step import CreateMachine, RemoveMachine, SecretStep
+
+
+def plan_of(seen: Snapshot, thought: Thought, before: PoolDocuments | None = None) -> Plan:
+    """
+    Return what the next passes do to a pool, and why.
+
+    before: the documents in force, while `seen` has proposed ones; what is applied in place is
+    the difference between the two.
+    """
+    reason = record_after(seen, thought).reason
+    removals = [step for step in thought.steps if isinstance(step, RemoveMachine)]
+    removed = tuple(step.machine for step in removals if step.reason != reason)
+    machines = tuple(name for name in _machines_of(seen, thought) if name not in set(removed))
+    leaves = tuple(leaf_difference(change) for change in _changes_of(seen, thought))
+    leaves += in_place_differences(before, seen.documents) if before else ()
+    return thought.shown.but(
+        change=_change_of(thought, machines, leaves),
+        because=_because(seen, thought),
+        leaves=leaves,
+        machines=machines,
+        estimate_s=thought.shown.estimate_s if machines else 0.0,
+        creates=sum(isinstance(step, CreateMachine) for step in thought.steps),
+        removes=len(removed),
+        removed=removed,
+        waits=thought.waits,
+        is_new=isinstance(thought.decision, Adopt) and thought.decision.is_new,
+    )
+
+
+def bound_plan_of(record: PoolRecord) -> Plan | None:
+    """Return the plan that a rollout under way is bound by, as it was when it started."""
+    if record.plan is None:
+        return None
+    leaves = tuple(leaf_difference(change) for change in _rollout_changes(record))
+    return record.plan.but(because=record.reason, leaves=leaves)
+
+
+def record_after(seen: Snapshot, thought: Thought) -> PoolRecord:
+    """Return the record as it is after the next pass."""
+    return thought.record or seen.record or PoolRecord(pool=seen.pool)
+
+
+def _machines_of(seen: Snapshot, thought: Thought) -> tuple[str, ...]:
+    if isinstance(thought.decision, DeletePool):
+        return ()
+    if isinstance(thought.decision, ReplaceMachines):
+        return thought.shown.machines
+    record = record_after(seen, thought)
+    target = record.target
+    if not record.is_rolling or target is None:
+        return ()
+    return tuple(
+        machine.name
+        for machine in oldest_first(seen.machines)
+        if machine.revision != target.id and not machine.is_leaving
+    )
+
+
+def _change_of(
+    thought: Thought, machines: tuple[str, ...], leaves: tuple[LeafDifference, ...]
+) -> ChangeClass:
+    if isinstance(thought.decision, DeletePool):
+        return ChangeClass.DELETE
+    if machines:
+        in_place = thought.policy.strategy is Strategy.IN_PLACE
+        return ChangeClass.IN_PLACE if in_place else ChangeClass.REPLACE
+    moves = any(not isinstance(step, SecretStep) for step in thought.steps)
+    is_set = any(leaf.leaf_class is LeafClass.IN_PLACE for leaf in leaves)
+    return ChangeClass.IN_PLACE if moves or is_set else ChangeClass.NONE
+
+
+def _because(seen: Snapshot, thought: Thought) -> str:
+    if isinstance(thought.decision, ReplaceMachines):
+        return thought.shown.because
+    record = record_after(seen, thought)
+    if record.is_rolling and seen.machines and not isinstance(thought.decision, DeletePool):
+        return record.reason
+    return thought.shown.because
+
+
+def _changes_of(seen: Snapshot, thought: Thought) -> tuple[LeafChange, ...]:
+    """Return the leaves that cause a rollout, then those that go along or are held."""
+    record = record_after(seen, thought)
+    match thought.decision:
+        case ReplaceMachines() as found:
+            return _changes_between(found.running, found.wanted)
+        case HoldPlatformChange() as found if not record.is_rolling:
+            return _changes_between(found.running, found.wanted)
+        case Adopt() as found:
+            known = seen.record.target if seen.record else None
+            if known is None:
+                return ()
+            wanted = found.wanted
+            return _changes_between(rebase(known, wanted.content, Scheme(wanted.scheme)), wanted)
+        case DeletePool():
+            return ()
+    return _rollout_changes(record)
+
+
+def _rollout_changes(record: PoolRecord) -> tuple[LeafChange, ...]:
+    if record.applied is None or record.target is None:
+        return ()
+    return _changes_between(record.applied, record.target)
+
+
+def _changes_between(before: Revision, after: Revision) -> tuple[LeafChange, ...]:
+    difference = difference_of(before, after)
+    return difference.intent + difference.platform

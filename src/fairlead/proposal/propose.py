@@ -1,0 +1,208 @@
+"""
+What documents would do to every pool they touch. Nothing is written.
+
+A proposal is the thought of the next pass over each pool, with the documents in the place of
+those in force: what is shown is what a pass finds, by construction.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from fairlead.answers.plan import DOES, Plan, moved
+from fairlead.answers.words import ChangeClass
+from fairlead.contract.canonical import digest_of
+from fairlead.controller.observe import PoolDocuments, World, observe
+from fairlead.controller.think import Thought, think
+from fairlead.decision.decision import ReplaceMachines, Unknown
+from fairlead.errors import ConflictError, InputError
+from fairlead.inputs.brakes import with_brakes
+from fairlead.inputs.declared import declared_pool
+from fairlead.inputs.leaf import Json, Unusable
+from fairlead.inputs.parse import NodePool
+from fairlead.proposal.judge import NODE_POOL, PLATFORM_CONFIG, judge, refuse, title_of
+from fairlead.proposal.plan import plan_of
+
+BASE_DIGITS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """One document that may be put in force. base: a digest of what it replaces, or ''."""
+
+    kind: str
+    name: str
+    document: Mapping[str, Json]
+    base: str
+    is_same: bool
+
+    @property
+    def title(self) -> str:
+        """Its kind and name, as NodePool/workers."""
+        return f"{self.kind}/{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """
+    What documents would do.
+
+    plans: of every pool concerned, sorted. rollouts: of those pools whose document starts one,
+    what it would do as a whole: if the plan is approved, passes are bound by it.
+    """
+
+    documents: tuple[Declared, ...]
+    plans: tuple[Plan, ...]
+    rollouts: Mapping[str, Plan]
+
+    @property
+    def bases(self) -> dict[str, str]:
+        """What each document would take the place of, by kind and name."""
+        return {declared.title: declared.base for declared in self.documents}
+
+    @property
+    def pools(self) -> tuple[str, ...]:
+        """The pools that a document of the proposal declares."""
+        return tuple(found.name for found in self.documents if found.kind == NODE_POOL)
+
+    def titles(self, *, is_same: bool) -> tuple[str, ...]:
+        """Return kind and name of the documents that say what is so already, or of the others."""
+        return tuple(found.title for found in self.documents if found.is_same is is_same)
+
+
+def propose(world: World, documents: Sequence[Json], now: datetime) -> Proposal:
+    """Return what documents would do. Raises InputError by field if one is bad."""
+    known = {pool: world.pools.read_documents(pool) for pool in world.pools.list_pools()}
+    declared = _declared(world, documents, known)
+    platform = next(
+        (found.document for found in declared if found.kind == PLATFORM_CONFIG),
+        world.pools.read_platform(),
+    )
+    pools = {found.name: found.document for found in declared if found.kind == NODE_POOL}
+    plans: list[Plan] = []
+    rollouts: dict[str, Plan] = {}
+    for pool in _concerned(declared, known):
+        in_force = known.get(pool)
+        document = pools.get(pool, in_force.pool if in_force else None)
+        will = world.pools.documents_with(document, platform)
+        seen = observe(pool, world, will)
+        if pool in pools:
+            seen = replace(seen, plan=None)  # a plan for what was declared before binds no more
+        thought = think(seen, now)
+        if pool in pools:
+            _refuse_unusable(thought, seen.documents)
+            if isinstance(thought.decision, ReplaceMachines):
+                rollouts[pool] = thought.shown.but(waits=())
+        plans.append(plan_of(seen, thought, in_force))
+    return Proposal(declared, tuple(plans), rollouts)
+
+
+def propose_deletion(world: World, pool: str, now: datetime) -> tuple[str, ...]:
+    """Return the machines that would leave with a pool."""
+    documents = replace(world.pools.read_documents(pool), is_leaving=True)
+    return think(observe(pool, world, documents), now).shown.machines
+
+
+def braked(world: World, documents: Iterable[Json]) -> list[Json]:
+    """Return the documents of a file, which releases no brake that it does not mention."""
+    pools = world.pools.list_pools()
+    found = []
+    for document in documents:
+        kind, _, name = title_of(document).partition("/")
+        live: Json = None
+        if kind == PLATFORM_CONFIG:
+            live = world.pools.read_platform()
+        elif kind == NODE_POOL and name in pools:
+            live = world.pools.read_documents(name).pool
+        found.append(with_brakes(document, live))
+    return found
+
+
+def refuse_moved(
+    world: World, proposal: Proposal, shown: Iterable[Plan], bases: Mapping[str, str], now: datetime
+) -> None:
+    """Raise ConflictError if what was shown is not what would be done, saying what moved."""
+    plans = {plan.pool: plan for plan in shown}
+    for found in proposal.plans:
+        if told := _moved(found, plans.get(found.pool), _leaving_anyway(world, found.pool, now)):
+            raise ConflictError(f"{found.pool}: {told}; nothing was written, plan again")
+    for title, base in proposal.bases.items():
+        if bases.get(title, base) != base:
+            raise ConflictError(
+                f"{title} was changed by somebody since the plan was shown; "
+                "nothing was written, plan again"
+            )
+
+
+def _moved(found: Plan, shown: Plan | None, besides: Collection[str]) -> str:
+    if shown is not None:
+        return moved(found, shown, besides)
+    is_quiet = found.change is ChangeClass.NONE
+    return "" if is_quiet else f"it {DOES[found.change]}, and no plan of it was shown"
+
+
+def _leaving_anyway(world: World, pool: str, now: datetime) -> frozenset[str]:
+    """Return the machines that leave whatever is proposed, since one failed in the meantime."""
+    if pool not in world.pools.list_pools():
+        return frozenset()
+    seen = observe(pool, world)
+    return frozenset(plan_of(seen, think(seen, now)).removed)
+
+
+def _declared(
+    world: World, documents: Sequence[Json], known: Mapping[str, PoolDocuments]
+) -> tuple[Declared, ...]:
+    found: dict[str, Declared] = {}
+    for document in documents:
+        title = title_of(document)
+        refuse(judge(document, world.code.find_zone), title if len(documents) > 1 else "")
+        assert isinstance(document, Mapping)  # noqa: S101 - the judge saw it
+        kind, _, name = title.partition("/")
+        # There is one platform, whatever its document is called.
+        key = kind if kind == PLATFORM_CONFIG else title
+        if key in found:
+            raise InputError(f"there are two documents {key}", field="metadata.name")
+        live = world.pools.read_platform() if kind == PLATFORM_CONFIG else None
+        if kind == NODE_POOL and name in known:
+            live = known[name].pool
+            _refuse_replacement(declared_pool(document), known[name])
+        base = digest_of("fairlead/document", live)[:BASE_DIGITS] if live is not None else ""
+        found[key] = Declared(kind, name, document, base, is_same=live == document)
+    return tuple(found.values())
+
+
+def _refuse_replacement(pool: NodePool, in_force: PoolDocuments) -> None:
+    if in_force.is_leaving:
+        raise ConflictError(f"{pool.name} is being deleted; declare it again once it is gone")
+    if _is_in_place(declared_pool(in_force.pool)) != _is_in_place(pool):
+        raise InputError(
+            "a pool that exists cannot change from or to InPlace",
+            field="spec.management.type",
+            hint="make another pool, then delete this one",
+        )
+
+
+def _is_in_place(pool: NodePool) -> bool:
+    settings = pool.settings
+    return not isinstance(settings, Unusable) and settings.get("management.type") == "InPlace"
+
+
+def _concerned(documents: Sequence[Declared], known: Mapping[str, PoolDocuments]) -> list[str]:
+    """Return the pools that documents are about: every pool that stays, if the platform's is."""
+    pools = {found.name for found in documents if found.kind == NODE_POOL}
+    if any(found.kind == PLATFORM_CONFIG for found in documents):
+        pools |= {pool for pool, found in known.items() if not found.is_leaving}
+    return sorted(pools)
+
+
+def _refuse_unusable(thought: Thought, documents: PoolDocuments) -> None:
+    """Refuse what no machine can be made from. A secret may still be put in its place later."""
+    if not isinstance(thought.decision, Unknown) or documents.resolved.problem:
+        return
+    first = thought.decision.unusable.problems[0]
+    if first.field.startswith("spec"):
+        raise InputError(first.text, field=first.field)
+    # Found in what the document renders to, by the names of that.
+    is_config = first.field.startswith(("kubelet_config", "fairlead[config."))
+    field = "spec.config" if is_config else "spec"
+    raise InputError(f"the node config refuses {first}", field=field)

@@ -1,0 +1,129 @@
+"""
+A pool as it is told, from one read of the world. Pure.
+
+What is told is what the next pass would write where that differs from what is stored: between a
+change and the pass that follows it, the stored status still says that all is well.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from fairlead.answers.leaf import HeldLeaf
+from fairlead.answers.machine import MachineAnswer
+from fairlead.answers.pool import (
+    PoolAnswer,
+    PoolDetail,
+    PoolStatus,
+    RevisionName,
+    RolloutAnswer,
+)
+from fairlead.answers.wait import Wait
+from fairlead.controller.observe import Snapshot
+from fairlead.controller.think import Thought
+from fairlead.decision.decision import HoldPlatformChange, ReplaceMachines
+from fairlead.decision.held import HeldChange
+from fairlead.errors import InvariantError
+from fairlead.proposal.plan import bound_plan_of, plan_of, record_after
+from fairlead.revision.difference import LeafChange, difference_of
+from fairlead.revision.revision import Revision
+from fairlead.rollout.record import PoolRecord
+from fairlead.telling.summary import summary_of
+from fairlead.telling.verdict import verdict_of
+
+
+def pool_answer(
+    seen: Snapshot, thought: Thought, now: datetime, besides: tuple[Wait, ...] = ()
+) -> PoolAnswer:
+    """Return a pool in short. besides: what it waits for that no thought can know."""
+    status, record = _status_of(seen, thought), record_after(seen, thought)
+    told = PoolAnswer(
+        name=seen.pool,
+        state=status.state,
+        sentence=status.sentence,
+        version=status.version,
+        desired=status.desired,
+        updated=status.updated,
+        available=status.available,
+        total=status.total,
+        summary="",
+        held=_held_leaves(record, thought),
+        waits=besides + thought.waits,
+        strategy=thought.policy.strategy,
+        is_paused=thought.policy.active_pause(now) is not None,
+        halted=record.halted,
+        rollout=_rollout_answer(record),
+    )
+    return told.but(summary=summary_of(told, plan_of(seen, thought), now))
+
+
+def pool_detail(
+    seen: Snapshot,
+    thought: Thought,
+    now: datetime,
+    machines: Sequence[MachineAnswer],
+    besides: tuple[Wait, ...] = (),
+) -> PoolDetail:
+    """Return a pool in full. machines: as its edge knows them."""
+    pool = pool_answer(seen, thought, now, besides)
+    plan, record = plan_of(seen, thought), record_after(seen, thought)
+    return PoolDetail(
+        **pool.parts(),
+        document=seen.documents.pool,
+        conditions=_status_of(seen, thought).conditions,
+        applied=_revision_name(record.applied),
+        target=_revision_name(record.target),
+        plan=plan,
+        machines=tuple(machines),
+        verdict=verdict_of(pool, plan, machines, seen.documents.pool),
+    )
+
+
+def _status_of(seen: Snapshot, thought: Thought) -> PoolStatus:
+    status = thought.status or seen.status
+    if status is None:
+        raise InvariantError(f"a pass over {seen.pool} writes no status, and there is none")
+    return status
+
+
+def _rollout_answer(record: PoolRecord) -> RolloutAnswer | None:
+    if not record.is_rolling:
+        return None
+    return RolloutAnswer(
+        reason=record.reason,
+        sentence=record.sentence,
+        started_at=record.started_at,
+        before=_revision_name(record.applied),
+        to=_revision_name(record.target),
+        plan=bound_plan_of(record),
+    )
+
+
+def _revision_name(revision: Revision | None) -> RevisionName | None:
+    return RevisionName(id=revision.id, version=revision.version) if revision else None
+
+
+def _held_leaves(record: PoolRecord, thought: Thought) -> tuple[HeldLeaf, ...]:
+    """Return the platform changes that the pool holds, each with what it changes."""
+    changes = {change.leaf: change for change in _held_back(thought)}
+    return tuple(_held_leaf(held, changes.get(held.leaf)) for held in record.held)
+
+
+def _held_back(thought: Thought) -> tuple[LeafChange, ...]:
+    match thought.decision:
+        case HoldPlatformChange() as hold:
+            return difference_of(hold.running, hold.wanted).platform
+        case ReplaceMachines() as replaced:
+            return replaced.takes_along
+    return ()
+
+
+def _held_leaf(held: HeldChange, change: LeafChange | None) -> HeldLeaf:
+    return HeldLeaf(
+        id=held.id,
+        leaf=held.leaf,
+        owner=held.owner,
+        severity=held.severity,
+        since=held.since,
+        before=change.before if change else None,
+        after=change.after if change else None,
+    )
