@@ -2,6 +2,7 @@
 
 import base64
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -61,6 +62,48 @@ def test_an_existing_file_becomes_private(config: Path, tmp_path: Path) -> None:
 
     assert output.stat().st_mode & 0o777 == 0o600
     assert sorted(path.name for path in tmp_path.iterdir()) == ["node-config.json", "user-data"]
+
+
+def test_a_link_stays_and_what_it_leads_to_becomes_private(config: Path, tmp_path: Path) -> None:
+    output, link = tmp_path / "user-data", tmp_path / "link"
+    output.write_text("old")
+    output.chmod(0o644)
+    link.symlink_to(output)
+
+    words = ["userdata", "render", "--config", str(config), "--format", "ignition"]
+    assert run_command([*words, "--output", str(link)]) == 0
+
+    assert link.readlink() == output
+    assert json.loads(output.read_bytes())["ignition"]
+    assert output.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_pipe_is_written_to_and_stays_a_pipe(config: Path, tmp_path: Path) -> None:
+    pipe, link = tmp_path / "pipe", tmp_path / "link"
+    os.mkfifo(pipe)
+    link.symlink_to(pipe)
+    words = ["userdata", "render", "--config", str(config), "--format", "ignition"]
+    # Open at both ends before the command comes, so that it need not wait for a reader.
+    reader = os.open(pipe, os.O_RDWR | os.O_NONBLOCK)
+
+    for output in (pipe, link):
+        assert run_command([*words, "--output", str(output)]) == 0
+        assert json.loads(os.read(reader, 65536))["ignition"]
+
+    os.close(reader)
+    assert pipe.is_fifo()
+    assert link.is_symlink()
+
+
+def test_an_output_that_cannot_be_written_is_named(
+    config: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = tmp_path / "nowhere" / "user-data"
+    words = ["userdata", "render", "--config", str(config), "--format", "ignition"]
+
+    assert run_command([*words, "--output", str(output)]) != 0
+
+    assert f"No such file or directory: '{output}'" in capsys.readouterr().err
 
 
 def test_the_bytes_of_the_config_travel_as_they_are(config: Path) -> None:

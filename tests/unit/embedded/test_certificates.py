@@ -127,8 +127,8 @@ def test_a_certificate_of_another_authority_is_not_served(tmp_path: Path) -> Non
 
 
 def test_a_run_that_was_cut_off_leaves_nothing_that_hurts(tmp_path: Path) -> None:
-    (tmp_path / ".authority.pem.fairlead-tmp").write_bytes(b"half a cert")
-    (tmp_path / ".server.pem.fairlead-tmp").write_bytes(b"half a cert")
+    (tmp_path / ".authority.pem.0123abcd.fairlead-half").write_bytes(b"half a cert")
+    (tmp_path / ".server.pem.0123abcd.fairlead-half").write_bytes(b"half a cert")
 
     make_or_read(tmp_path, now=NOW)
 

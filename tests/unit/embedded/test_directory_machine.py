@@ -398,7 +398,7 @@ def test_killed_before_any_operation_the_next_power_on_repairs(
         config = json.loads((place / "root" / CONFIG).read_bytes())
         assert config["kubelet_config"]["kubelet_node_labels"] == {"colour": "green"}, operations
         assert not (place / "root" / FEATURES).exists(), operations
-        assert list((place / "root").rglob("*.fairlead-edge")) == [], operations
+        assert list((place / "root").rglob("*.fairlead-half")) == [], operations
 
     kind.destroy("keep")
     assert operations > 20

@@ -19,6 +19,7 @@ from fairlead.agent.layout import AKS_MARKER, Layout
 from fairlead.agent.report.status import spare_of
 from fairlead.answers.words import Fault
 from fairlead.embedded.machines.kind import Seed
+from fairlead.embedded.whole_file import write_whole_in
 
 USER_DATA = "/var/lib/cloud/seed/nocloud/user-data"
 META_DATA = "/var/lib/cloud/seed/nocloud/meta-data"
@@ -155,15 +156,7 @@ class MachineDisk:
     def put(self, path: str, content: bytes, mode: int) -> None:
         """Put this content at the path with this mode, whole or not at all."""
         with self._parent_of(path, make=True) as (parent, name):
-            half = f".{name}.fairlead-edge"
-            with suppress(FileNotFoundError):
-                os.unlink(half, dir_fd=parent)
-            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-            descriptor = os.open(half, flags, mode, dir_fd=parent)
-            with os.fdopen(descriptor, "wb") as file:
-                os.fchmod(descriptor, mode)
-                file.write(content)
-            os.rename(half, name, src_dir_fd=parent, dst_dir_fd=parent)
+            write_whole_in(parent, name, content, mode)
 
     def remove(self, path: str) -> None:
         """Afterwards no file or link is at the path."""

@@ -16,6 +16,7 @@ import time
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
+from fairlead.embedded.whole_file import write_whole
 from fairlead.errors import UnavailableError
 
 PID_FILE = "pid"
@@ -208,9 +209,7 @@ def _kill(process: int, directory: Path) -> None:
 def _write_pid_file(directory: Path, process: int) -> None:
     fields = _stat_fields(process)
     started = fields[START_TIME] if fields else "0"
-    half = directory / f".{PID_FILE}.half"
-    half.write_text(f"{process} {started} {_boot_id()}\n")
-    half.replace(directory / PID_FILE)
+    write_whole(directory / PID_FILE, f"{process} {started} {_boot_id()}\n".encode())
 
 
 def _read_pid_file(directory: Path) -> tuple[int, str, str] | None:

@@ -8,7 +8,6 @@ names it, and a second one would be refused by machines that are about to boot.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -27,6 +26,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+from fairlead.embedded.whole_file import write_whole
 from fairlead.errors import InputError
 
 AUTHORITY_FILE = "authority.pem"
@@ -193,20 +193,4 @@ def _write(file: Path, signed: _Signed) -> None:
     content = signed.certificate.public_bytes(Encoding.PEM) + signed.key.private_bytes(
         Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()
     )
-    temporary = file.with_name(f".{file.name}.fairlead-tmp")
-    temporary.unlink(missing_ok=True)  # of a run that was cut off
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "wb") as opened:
-        opened.write(content)
-        opened.flush()
-        os.fsync(opened.fileno())
-    temporary.replace(file)
-    _sync_directory(file.parent)
-
-
-def _sync_directory(directory: Path) -> None:
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    write_whole(file, content)

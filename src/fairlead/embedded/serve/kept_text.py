@@ -1,27 +1,15 @@
-"""Short texts beside the database that must come back as they were: whole, and nobody else's."""
+"""Short texts beside the database that must come back as they were: drawn once, then kept."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
+
+from fairlead.embedded.whole_file import write_whole
 
 
 def read_or_draw(file: Path, draw: Callable[[], str]) -> str:
     """Return the text of this file; the first time it is drawn and kept."""
     if not file.exists():
-        write_private(file, draw() + "\n")
+        write_whole(file, f"{draw()}\n".encode())
     return file.read_text().strip()
-
-
-def write_private(file: Path, text: str) -> None:
-    """Replace a file as a whole; it is on the disk before it has its name."""
-    half = file.with_name(f".{file.name}.half")
-    half.unlink(missing_ok=True)
-    descriptor = os.open(half, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    try:
-        os.write(descriptor, text.encode())
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-    half.replace(file)

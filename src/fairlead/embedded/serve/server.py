@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import uvicorn
 
-from fairlead.embedded.serve.kept_text import write_private
+from fairlead.embedded.whole_file import write_whole
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -53,7 +53,7 @@ def listen(port_file: Path) -> Listener:
         bound.bind((LOOPBACK, 0))  # somebody else took it; user data is refreshed with another
     port = bound.getsockname()[1]
     if port != known:
-        write_private(port_file, f"{port}\n")
+        write_whole(port_file, f"{port}\n".encode())
     return Listener(bound, f"https://{LOOPBACK}:{port}")
 
 
