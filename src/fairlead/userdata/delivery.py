@@ -13,9 +13,7 @@ from dataclasses import dataclass
 from fairlead.contract.boot_document import BootDocument, render_boot_document
 from fairlead.contract.feature_file import is_identifier
 from fairlead.contract.json_text import Pairs, parse_json
-from fairlead.contract.node_config import NodeConfig
 from fairlead.contract.node_paths import document_path
-from fairlead.contract.node_write import write_node_config
 from fairlead.errors import InputError
 
 # Every document may hold a secret: nobody but root reads them.
@@ -27,11 +25,6 @@ class Inline:
     """The whole node config. Bytes that a user wrote travel as they are."""
 
     config: bytes
-
-    @classmethod
-    def of_config(cls, config: NodeConfig) -> Inline:
-        """Return the delivery of a config that has no text yet."""
-        return cls(write_node_config(config).encode("utf-8", "surrogatepass"))
 
 
 @dataclass(frozen=True)

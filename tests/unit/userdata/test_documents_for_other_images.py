@@ -7,7 +7,6 @@ import json
 import pytest
 
 from fairlead.contract.boot_document import BootDocument, parse_boot_document
-from fairlead.contract.node_config import NodeConfig
 from fairlead.userdata.cse import cse_command
 from fairlead.userdata.delivery import Fetch, Inline
 from fairlead.userdata.render import Target, render_user_data
@@ -67,12 +66,6 @@ def test_ignition_files_are_private_and_the_unit_is_enabled() -> None:
     assert config["ignition"] == {"version": "3.3.0"}
     assert [file["mode"] for file in config["storage"]["files"]] == [384]
     assert config["systemd"]["units"] == [{"name": "fairlead-node.service", "enabled": True}]
-
-
-def test_a_config_without_text_is_written_as_the_contract_writes_it() -> None:
-    delivery = Inline.of_config(NodeConfig({"version": "v1"}))
-
-    assert delivery.config == b'{\n  "version": "v1"\n}\n'
 
 
 def test_the_command_that_waits() -> None:
