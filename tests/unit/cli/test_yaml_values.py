@@ -2,7 +2,8 @@
 
 import pytest
 
-from fairlead.cli.files.yaml_values import YamlProblem, parse_yaml, parse_yaml_value, plain_value
+from fairlead.cli.files.yaml_values import parse_yaml, parse_yaml_value, plain_value
+from fairlead.userdata.yaml_bounds import YamlProblem
 
 
 def problems_in(text: str) -> list[tuple[str, tuple[int, int], str]]:
@@ -95,6 +96,18 @@ def test_an_alias_stands_for_what_it_names() -> None:
     assert refusal_of("a: &a [*a]") == ((1, 8), "*a refers to nothing above it")
 
 
+def test_an_alias_of_a_name_is_refused() -> None:
+    assert refusal_of("&a name: 1\nb: *a\n") == ((2, 4), "*a refers to a name, expected a value")
+
+
+def test_an_alias_is_as_deep_and_as_long_as_what_it_stands_for() -> None:
+    chain = "\n".join(["- &a0 [1]", *(f"- &a{at} [*a{at - 1}]" for at in range(1, 70))])
+    copies = f"- &long {'x' * 1_000_000}\n" + "- *long\n" * 9
+
+    assert refusal_of(chain) == ((64, 9), "is nested deeper than 64 levels")
+    assert refusal_of(copies) == ((5, 3), "is larger than 4 MiB, aliases written out")
+
+
 def test_aliases_of_aliases_do_not_fill_the_memory() -> None:
     lines = ["a0: &a0 [1,1,1,1,1,1,1,1,1,1]"]
     lines += [f"a{at}: &a{at} [{','.join([f'*a{at - 1}'] * 10)}]" for at in range(1, 30)]
@@ -118,6 +131,7 @@ def test_a_text_nested_too_deeply_or_too_large_is_refused() -> None:
         ("a: b: c", (1, 5), "is not YAML: mapping values are not allowed in this context"),
         ("? [1]\n: 2", (1, 3), "is a name that is no text"),
         ("a: \x00", (1, 1), "holds a character that YAML does not allow: control characters "),
+        ("a: 1\nb: é\x00", (2, 1), "holds a character that YAML does not allow: control "),
         ("a: \ud800", (1, 1), "holds a character that YAML does not allow: surrogates not "),
     ],
 )

@@ -12,10 +12,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from fairlead.cli.files.yaml_values import Place, YamlDocument, YamlProblem, parse_yaml
+from fairlead.cli.files.yaml_values import YamlDocument, parse_yaml
 from fairlead.errors import InputError
 from fairlead.inputs.leaf import Json
 from fairlead.proposal.judge import NODE_POOL, PLATFORM_CONFIG, judge, title_of
+from fairlead.userdata.yaml_bounds import Place, YamlProblem
 from fairlead.zones import find_zone
 
 MOST_PROBLEMS = 50

@@ -12,12 +12,13 @@ import difflib
 from collections.abc import Mapping
 
 from fairlead.answers.words import LeafClass
-from fairlead.cli.files.yaml_values import YamlProblem, parse_yaml_value
+from fairlead.cli.files.yaml_values import parse_yaml_value
 from fairlead.errors import InputError
 from fairlead.inputs.leaf import Json, Leaf
 from fairlead.inputs.parse import platform_rows
 from fairlead.inputs.platform_inputs import PLATFORM
 from fairlead.inputs.shape import TEXT
+from fairlead.userdata.yaml_bounds import YamlProblem
 
 FAMILY = ".*"
 

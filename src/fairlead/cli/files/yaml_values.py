@@ -3,7 +3,7 @@ YAML text to JSON values, and where in the text each of them stands.
 
 What YAML 1.1 and 1.2 read differently is never guessed: 22:00, 0644 and a date stay the text
 that was written, and a bare yes, no, on or off is refused. A repeated name, a merge key and a tag
-of somebody else's are refused. Sizes and depths are bounded, aliases counted as often as used.
+of somebody else's are refused. Sizes and depths are bounded as in every YAML that we read.
 """
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ from dataclasses import dataclass, field
 import yaml
 
 from fairlead.inputs.leaf import Json
-
-# Far above any set of pools that a person edits, far below what hurts.
-LARGEST_TEXT = 4 * 1024 * 1024
-MOST_VALUES = 200_000
-DEEPEST = 64
-
-Place = tuple[int, int]  # line and column, the first of each is 1
+from fairlead.userdata.yaml_bounds import (
+    Place,
+    YamlBounds,
+    YamlProblem,
+    place_of,
+    problem_in,
+    refuse_large,
+)
 
 _TAG = "tag:yaml.org,2002:"
 _NUMBER = re.compile(r"[-+]?(0|[1-9][0-9]*)", re.ASCII)
@@ -34,15 +35,6 @@ _WORDS: dict[str, Json] = {
 # A number with more digits than this is an identifier that somebody forgot to quote.
 MOST_DIGITS = 18
 _AMBIGUOUS = frozenset(("y", "n", "yes", "no", "on", "off"))
-
-
-class YamlProblem(Exception):  # noqa: N818 - it never leaves this package, documents.py reports it
-    """Text that cannot be read any further: where, and why."""
-
-    def __init__(self, place: Place, says: str) -> None:
-        super().__init__(says)
-        self.place = place
-        self.says = says
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,23 +53,17 @@ class YamlDocument:
 
 def parse_yaml(text: str) -> Iterator[YamlDocument]:
     """Give the documents that are not empty. Raises YamlProblem where it cannot go on."""
-    if len(text) > LARGEST_TEXT:
-        raise YamlProblem((1, 1), f"is larger than {LARGEST_TEXT // 1024**2} MiB")
+    refuse_large(text)
     loader = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
     try:
         events = yaml.parse(text, Loader=loader)
         for event in events:
             if isinstance(event, yaml.DocumentStartEvent):
-                document = _Reading(events).read()
+                document = _Reading(_bounded(events)).read()
                 if document.value is not None:
                     yield document
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        place = (mark.line + 1, mark.column + 1) if mark else (1, 1)
-        raise YamlProblem(place, f"is not YAML: {_said(error, text, place)}") from error
-    except (yaml.reader.ReaderError, UnicodeEncodeError) as error:
-        says = f"holds a character that YAML does not allow: {error.reason}"
-        raise YamlProblem((1, 1), says) from error
+    except (yaml.YAMLError, UnicodeEncodeError) as error:
+        raise problem_in(error, text) from error
 
 
 def parse_yaml_value(text: str) -> Json:
@@ -92,18 +78,11 @@ def parse_yaml_value(text: str) -> Json:
     return None
 
 
-def _said(error: yaml.MarkedYAMLError, text: str, place: Place) -> str:
-    line, column = place
-    lines = text.splitlines()[line - 1 : line]
-    if any("\t" in found[:column] for found in lines):
-        return "a tab stands where only spaces may"
-    return error.problem or "cannot be read"
-
-
-@dataclass(slots=True)
-class _Anchor:
-    value: Json
-    weight: int
+def _bounded(events: Iterator[yaml.Event]) -> Iterator[yaml.Event]:
+    bounds = YamlBounds()
+    for event in events:
+        bounds.check(event)
+        yield event
 
 
 class _Reading:
@@ -112,51 +91,39 @@ class _Reading:
     def __init__(self, events: Iterator[yaml.Event]) -> None:
         self.events = events
         self.document = YamlDocument(None)
-        self.anchors: dict[str, _Anchor] = {}
-        self.count = 0
+        self.anchors: dict[str, Json] = {}
 
     def read(self) -> YamlDocument:
-        value = self.value_of(next(self.events), "", 0)
+        value = self.value_of(next(self.events), "")
         read = self.document
         return YamlDocument(value, read.names, read.values, read.problems)
 
-    def value_of(self, event: yaml.Event, path: str, depth: int) -> Json:
-        place = _place_of(event)
+    def value_of(self, event: yaml.Event, path: str) -> Json:
+        place = place_of(event)
         self.document.values.setdefault(path, place)
         if isinstance(event, yaml.AliasEvent):
             return self._alias(event, place)
-        before = self.count
-        self._add(1, place)
-        if depth > DEEPEST:
-            raise YamlProblem(place, f"is nested deeper than {DEEPEST} levels")
         value: Json
         if isinstance(event, yaml.MappingStartEvent):
-            value = self._mapping(event, path, depth)
+            value = self._mapping(event, path)
         elif isinstance(event, yaml.SequenceStartEvent):
-            value = self._list(event, path, depth)
+            value = self._list(event, path)
         else:
             value = self._scalar(event, path, place)
         if anchor := getattr(event, "anchor", None):
-            self.anchors[anchor] = _Anchor(value, self.count - before)
+            self.anchors[anchor] = value
         return value
 
     def _alias(self, event: yaml.AliasEvent, place: Place) -> Json:
-        anchor = self.anchors.get(event.anchor or "")
-        if anchor is None:
-            raise YamlProblem(place, f"*{event.anchor} refers to nothing above it")
-        self._add(anchor.weight, place)
-        return anchor.value
+        if event.anchor not in self.anchors:
+            raise YamlProblem(place, f"*{event.anchor} refers to a name, expected a value")
+        return self.anchors[event.anchor]
 
-    def _add(self, weight: int, place: Place) -> None:
-        self.count += weight
-        if self.count > MOST_VALUES:
-            raise YamlProblem(place, f"holds more than {MOST_VALUES} values, aliases written out")
-
-    def _mapping(self, event: yaml.MappingStartEvent, path: str, depth: int) -> Json:
-        self._refuse_tag(event.tag, "map", path, _place_of(event))
+    def _mapping(self, event: yaml.MappingStartEvent, path: str) -> Json:
+        self._refuse_tag(event.tag, "map", path, place_of(event))
         found: dict[str, Json] = {}
         while not isinstance(key := next(self.events), yaml.MappingEndEvent):
-            place = _place_of(key)
+            place = place_of(key)
             if not isinstance(key, yaml.ScalarEvent):
                 raise YamlProblem(place, "is a name that is no text")
             below = f"{path}.{key.value}".removeprefix(".")
@@ -167,16 +134,16 @@ class _Reading:
             elif key.value == "<<" and not key.style:
                 self._complain(below, place, "merge keys are not read; write the fields out")
             self.document.names.setdefault(below, place)
-            value = self.value_of(next(self.events), below, depth + 1)
+            value = self.value_of(next(self.events), below)
             if not is_repeated:
                 found[key.value] = value
         return found
 
-    def _list(self, event: yaml.SequenceStartEvent, path: str, depth: int) -> Json:
-        self._refuse_tag(event.tag, "seq", path, _place_of(event))
+    def _list(self, event: yaml.SequenceStartEvent, path: str) -> Json:
+        self._refuse_tag(event.tag, "seq", path, place_of(event))
         found: list[Json] = []
         while not isinstance(item := next(self.events), yaml.SequenceEndEvent):
-            found.append(self.value_of(item, f"{path}[{len(found)}]", depth + 1))
+            found.append(self.value_of(item, f"{path}[{len(found)}]"))
         return found
 
     def _scalar(self, event: yaml.Event, path: str, place: Place) -> Json:
@@ -210,8 +177,3 @@ def plain_value(text: str) -> Json:
         number = float(text)
         return number if number not in (float("inf"), float("-inf")) else text
     return text
-
-
-def _place_of(event: yaml.Event) -> Place:
-    mark = event.start_mark
-    return (mark.line + 1, mark.column + 1) if mark else (1, 1)
