@@ -1,27 +1,37 @@
 """
-Read as much of a cloud-config as an inspection needs: its keys, and what write_files writes.
+Read a cloud-config as cloud-init does, with PyYAML's safe loader: what `yes` is there, it is here.
 
-This is not a YAML parser. It knows mappings and lists in block style with plain, quoted and `|`
-values, and JSON, which is what generators write; the rest it leaves alone rather than guess.
+It is the loader in Python, not the one in C: they differ about tabs, and cloud-init uses this one.
+Texts are read within bounds; beyond them nothing is judged, and that is told.
 """
 
 from __future__ import annotations
 
-import re
+import yaml
 
-from fairlead.contract.json_text import Pairs, parse_json
-from fairlead.errors import InputError
 from fairlead.userdata.delivery import NodeFile
 from fairlead.userdata.known_problems import Problem, problem_of
-from fairlead.userdata.unwrap import decode_base64, find_gunzipped
-
-TOP_KEY = re.compile(r"^([A-Za-z_][\w.-]*|\"[^\"]*\"|'[^']*')\s*:(\s|$)")
-ENTRY = re.compile(r"^(\s*)-\s+(?=\S)")
-FIELD = re.compile(r"^\s*([\w-]+)\s*:\s*(.*)$")
-BLOCK_SCALAR = re.compile(r"^[|>][+-]?\d?\s*(#.*)?$")
+from fairlead.userdata.unwrap import LARGEST_CONTENT, decode_base64, find_gunzipped
+from fairlead.userdata.yaml_bounds import (
+    YamlBounds,
+    YamlExcess,
+    YamlProblem,
+    place_of,
+    problem_in,
+    refuse_large,
+)
 
 # Above this the cost shows in every boot; measured.
 LARGE_CONTENT = 64 * 1024
+
+# Digits. YAML 1.1 has numbers to the base of 60, which take quadratic time.
+LONGEST_NUMBER = 1000
+NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
+
+LONGEST_SHOWN = 200  # characters of what the document itself brings into a sentence
+
+# What cloud-init takes for true when it is text or a number.
+TRUE_WORDS = ("true", "1", "on", "yes")
 
 # The keys that the schemas of cloud-init 22.4 and 25.1 know, and a few that only its merging does.
 KNOWN_KEYS = frozenset(
@@ -45,95 +55,104 @@ KNOWN_KEYS = frozenset(
 
 
 class CloudConfigText:
-    """What was read: top-level keys in order, entries of write_files, and what is broken."""
+    """
+    What was read: top-level keys in order, the files of write_files, and what is broken.
+
+    Each file is with its mode, '' if unset, and whether it is written late.
+    """
 
     def __init__(self, text: str) -> None:
-        self.keys: list[str] = []
-        self.entries: list[dict[str, str]] = []
-        self.broken: list[Problem] = []
-        body = "\n".join(line for line in text.split("\n") if not line.startswith("#"))
-        if body.lstrip().startswith("{"):
-            self._read_json(body)
+        self.keys: list[object] = []
+        self.files: list[tuple[NodeFile, str, bool]] = []
+        self._broken: list[Problem] = []
+        self._content_size = 0
+        self._room = LARGEST_CONTENT  # for what the files hold once they are unpacked
+        try:
+            config = read_cloud_config(text)
+        except YamlExcess as excess:
+            self._broken.append(_told("unread-yaml", excess))
+        except YamlProblem as problem:
+            self._broken.append(_told("broken-yaml", problem))
         else:
-            self._read_block(text.replace("\r\n", "\n").split("\n"))
-
-    def files(self) -> list[tuple[NodeFile, str, bool]]:
-        """Return the files of write_files, each with its mode ('' if unset) and if it is late."""
-        return [
-            (
-                NodeFile(entry.get("path", ""), _content_of(entry)),
-                entry.get("permissions", ""),
-                entry.get("defer", "").lower() in ("true", "yes", "on"),
-            )
-            for entry in self.entries
-        ]
+            self._take(config)
 
     def problems(self) -> list[Problem]:
         """Return what cloud-init would complain about, and what it would take long for."""
-        found = list(self.broken)
-        found += [problem_of("unknown-key", key) for key in self.keys if key not in KNOWN_KEYS]
-        size = sum(len(entry.get("content", "")) for entry in self.entries)
-        if size >= LARGE_CONTENT:
-            found.append(problem_of("large-yaml", size))
+        found = list(self._broken)
+        unknown = [key for key in self.keys if key not in KNOWN_KEYS]
+        found += [problem_of("unknown-key", str(key)[:LONGEST_SHOWN]) for key in unknown]
+        if self._content_size >= LARGE_CONTENT:
+            found.append(problem_of("large-yaml", self._content_size))
         return found
 
-    def _read_json(self, body: str) -> None:
-        try:
-            value = parse_json(body.encode("utf-8", "surrogateescape"))
-        except InputError:
-            return  # YAML in flow style is wider than JSON
-        if not isinstance(value, Pairs):
+    def _take(self, config: object) -> None:
+        if not isinstance(config, dict):
+            if config is not None:
+                self._broken.append(problem_of("no-mapping"))
             return
-        self.keys = [name for name, _ in value]
-        for entry in dict(value).get("write_files") or []:
-            if isinstance(entry, Pairs):
-                self.entries.append({name: _plain(item) for name, item in entry})
+        self.keys = list(config)
+        entries = config.get("write_files")
+        for entry in entries if isinstance(entries, list) else []:
+            if isinstance(entry, dict):
+                self._take_file(entry)
 
-    def _read_block(self, lines: list[str]) -> None:
-        section = ""
-        at = 0
-        while at < len(lines):
-            line = lines[at]
-            at += 1
-            indent = line[: len(line) - len(line.lstrip())]
-            if "\t" in indent:
-                self.broken.append(problem_of("broken-yaml", at, "a tab in its indentation"))
-                return
-            match = TOP_KEY.match(line)
-            if match:
-                section = match[1].strip("\"'")
-                self.keys.append(section)
-            elif line and not indent and line[0] not in "#-]})%." and section:
-                self.broken.append(problem_of("broken-yaml", at, "neither a key nor a list"))
-                return
-            elif section == "write_files":
-                at = self._read_entry_line(lines, at - 1)
-
-    def _read_entry_line(self, lines: list[str], at: int) -> int:
-        """Take one line of write_files, and the block below it if it has one."""
-        line = lines[at]
-        entry = ENTRY.match(line)
-        if entry:
-            self.entries.append({})
-            line = " " * len(entry[0]) + line[len(entry[0]) :]
-        field = FIELD.match(line)
-        at += 1
-        if field is None or not self.entries:
-            return at
-        value = field[2].strip()
-        if BLOCK_SCALAR.match(value):
-            indent = len(line) - len(line.lstrip())
-            start = at
-            while at < len(lines) and (not lines[at].strip() or _indent_of(lines[at]) > indent):
-                at += 1
-            value = _dedented(lines[start:at])
-        self.entries[-1][field[1]] = _unquoted(value)
-        return at
+    def _take_file(self, entry: dict[object, object]) -> None:
+        text = _bytes_of(entry.get("content"))
+        self._content_size += len(text)
+        content = b""
+        if self._room >= 0:
+            content = _unpacked(text, _text_of(entry.get("encoding")).lower())
+            self._room -= len(content)
+            if self._room < 0:
+                self._broken.append(problem_of("large-files", LARGEST_CONTENT))
+        file = NodeFile(_text_of(entry.get("path")), content)
+        self.files.append((file, _mode_of(entry.get("permissions")), _is_true(entry.get("defer"))))
 
 
-def _content_of(entry: dict[str, str]) -> bytes:
-    content = entry.get("content", "").encode("utf-8", "surrogateescape")
-    encoding = entry.get("encoding", "").lower()
+def read_cloud_config(text: str) -> object:
+    """Return what PyYAML's safe loader reads. Raises YamlProblem, YamlExcess."""
+    refuse_large(text)
+    try:
+        return _Loader(text).get_single_data()
+    except yaml.YAMLError as error:
+        raise problem_in(error, text) from error
+
+
+class _Loader(yaml.SafeLoader):
+    """The safe loader, which stops at our bounds."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self._bounds = YamlBounds()
+
+    def get_event(self) -> yaml.Event:
+        event: yaml.Event = super().get_event()  # type: ignore[no-untyped-call]
+        self._bounds.check(event)
+        return event
+
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> object:  # noqa: FBT001, FBT002 - PyYAML's
+        if node.tag in NUMBERS and len(node.value) > LONGEST_NUMBER:
+            says = f"holds a number of more than {LONGEST_NUMBER} digits"
+            raise YamlExcess(place_of(node), says)
+        try:
+            return super().construct_object(node, deep)
+        except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError) as error:
+            # A value that does not fit its tag, `!!bool maybe`: the loader itself stumbles.
+            says = f"holds a value that cannot be read: {error!r}"
+            raise YamlProblem(place_of(node), says) from error
+
+
+def _told(code: str, problem: YamlProblem) -> Problem:
+    return problem_of(code, problem.place[0], problem.says[:LONGEST_SHOWN])
+
+
+def _bytes_of(content: object) -> bytes:
+    if isinstance(content, str):
+        return content.encode("utf-8", "surrogatepass")
+    return content if isinstance(content, bytes) else b""
+
+
+def _unpacked(content: bytes, encoding: str) -> bytes:
     if "b64" in encoding or "base64" in encoding:
         content = decode_base64(content) or b""
     if encoding.startswith("gz"):
@@ -142,23 +161,16 @@ def _content_of(entry: dict[str, str]) -> bytes:
     return content
 
 
-def _plain(value: object) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return value if isinstance(value, str) else str(value)
+def _text_of(value: object) -> str:
+    return value if isinstance(value, str) else ""
 
 
-def _indent_of(line: str) -> int:
-    return len(line) - len(line.lstrip(" "))
+def _mode_of(value: object) -> str:
+    """Return permissions in octal; `0600` without quotes is a number, as is `600`: 0o1130."""
+    if isinstance(value, str):
+        return value
+    return f"{value:04o}" if isinstance(value, int) else ""
 
 
-def _dedented(lines: list[str]) -> str:
-    indent = min((_indent_of(line) for line in lines if line.strip()), default=0)
-    return "\n".join(line[indent:] for line in lines) + "\n"
-
-
-def _unquoted(value: str) -> str:
-    for quote in "\"'":
-        if len(value) > 1 and value.startswith(quote) and value.endswith(quote):
-            return value[1:-1]
-    return value
+def _is_true(value: object) -> bool:
+    return isinstance(value, (bool, int, str)) and str(value).strip().lower() in TRUE_WORDS

@@ -110,7 +110,7 @@ def _read_hook(inspection: Inspection, text: str) -> None:
 def _read_cloud_config(inspection: Inspection, text: str) -> None:
     config = CloudConfigText(text)
     inspection.problems += config.problems()
-    entries = config.files()
+    entries = config.files
     inspection.files += [file for file, _, _ in entries]
     for file, _, is_late in entries:
         inspection.problems += unit_problems(file.content.decode("utf-8", "replace"))

@@ -13,6 +13,9 @@ VERSIONS = ("22.4", "25.1", "26.2")
 
 NOTHING_SILENTLY = "nothing runs, and the status is `done`"
 NOTHING = "nothing runs; the status is degraded, exit code 2"
+LOST_SILENTLY = "the cloud-config is lost, and the status is `done`"
+LOST = "the cloud-config is lost; the status is degraded, exit code 2"
+NOT_JUDGED = "not judged"
 DEGRADED = "applied; the status is degraded, exit code 2"
 
 # code: (what is wrong, the effect on 22.4, the effect on 25.1 and 26.2); '' is no effect.
@@ -41,10 +44,21 @@ KNOWN_PROBLEMS = {
         "the hook does not run",
         "the hook does not run",
     ),
-    "broken-yaml": (
-        "line {0} of a cloud-config is not YAML: {1}",
-        "the cloud-config is lost, and the status is `done`",
-        "the cloud-config is lost; the status is degraded, exit code 2",
+    "broken-yaml": ("line {0} of a cloud-config {1}", LOST_SILENTLY, LOST),
+    "no-mapping": (
+        "a cloud-config that is a list or a value, not a mapping of keys",
+        LOST_SILENTLY,
+        LOST,
+    ),
+    "unread-yaml": (
+        "line {0} of a cloud-config {1}; nothing of it was read here",
+        NOT_JUDGED,
+        NOT_JUDGED,
+    ),
+    "large-files": (
+        "write_files holds more than {0} bytes once unpacked; the rest was not read here",
+        NOT_JUDGED,
+        NOT_JUDGED,
     ),
     "unknown-key": ("`{0}` is no key of cloud-config", "ignored, silently", DEGRADED),
     "large-yaml": (
