@@ -1,5 +1,5 @@
 """
-Every command with its flags and arguments, as data: what completion and the reference are made of.
+Every command with its flags and arguments: what completion and the reference are made of.
 
 argparse has no public way to walk a parser, so its private names are used here and nowhere else.
 """
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from fairlead.cli.main import GROUPS, make_parser
+from fairlead.cli.main import GROUPS, add_group, make_parser
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,52 +62,49 @@ class Command:
             yield from child.every()
 
 
+def whole_parser() -> argparse.ArgumentParser:
+    """Return the parser of `fairlead` with every command of every group; imports all of them."""
+    parser = make_parser([])
+    for group in _groups_of(parser):
+        for name, (place, _) in GROUPS.items():
+            add_group(group.choices[name], place)
+    return parser
+
+
 def command_tree() -> Command:
-    """Return `fairlead` with every command of every group; imports all of them."""
-    children = []
-    for name in GROUPS:
-        groups = _subparsers(make_parser([name]))
-        children.append(_command(groups.choices[name], ("fairlead", name), GROUPS[name][1]))
-    top = _command(make_parser([]), ("fairlead",), "")
-    return Command(
-        words=top.words,
-        purpose=top.purpose,
-        description=top.description,
-        example=top.example,
-        flags=top.flags,
-        arguments=(),
-        children=tuple(children),
-    )
+    """Return `fairlead` with every command of every group."""
+    return _command(whole_parser(), ("fairlead",), "")
 
 
 def _command(parser: argparse.ArgumentParser, words: tuple[str, ...], purpose: str) -> Command:
-    actions = parser._actions  # noqa: SLF001
-    groups = [action for action in actions if isinstance(action, argparse._SubParsersAction)]  # noqa: SLF001
-    rest = [action for action in actions if action not in groups]
+    actions = _shown(parser)
     return Command(
         words=words,
         purpose=purpose,
         description=parser.description or "",
         example=parser.epilog or "",
-        flags=tuple(_flag(action) for action in rest if action.option_strings),
-        arguments=tuple(_argument(action) for action in rest if not action.option_strings),
+        flags=tuple(_flag(action) for action in actions if action.option_strings),
+        arguments=tuple(_argument(action) for action in actions if not action.option_strings),
         children=tuple(
             _command(group.choices[name], (*words, name), says)
-            for group in groups
+            for group in _groups_of(parser)
             for name, says in _purposes(group)
         ),
     )
 
 
-def _subparsers(
+def _groups_of(
     parser: argparse.ArgumentParser,
-) -> argparse._SubParsersAction[argparse.ArgumentParser]:
-    found = [
-        action
-        for action in parser._actions  # noqa: SLF001
-        if isinstance(action, argparse._SubParsersAction)  # noqa: SLF001
-    ]
-    return found[0]
+) -> list[argparse._SubParsersAction[argparse.ArgumentParser]]:
+    actions = parser._actions  # noqa: SLF001
+    return [action for action in actions if isinstance(action, argparse._SubParsersAction)]  # noqa: SLF001
+
+
+def _shown(parser: argparse.ArgumentParser) -> list[argparse.Action]:
+    """Return the flags and arguments that --help shows."""
+    groups: list[argparse.Action] = [*_groups_of(parser)]
+    actions = parser._actions  # noqa: SLF001
+    return [a for a in actions if a not in groups and a.help != argparse.SUPPRESS]
 
 
 def _purposes(

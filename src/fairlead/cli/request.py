@@ -19,13 +19,14 @@ if TYPE_CHECKING:
 CLOSE_NAMES = 3
 
 
-def plane_of(arguments: Namespace) -> Client:
+def plane_of(arguments: Namespace, timeout_s: float | None = None) -> Client:
     """Return the way to the control plane that the flags name."""
     # Here, because http.client and msgspec cost more than all the rest of a --help.
     from fairlead.embedded.serve.client import Client
     from fairlead.embedded.state_directory import find_state_directory
 
-    return Client(find_state_directory(arguments.state))
+    limit = () if timeout_s is None else (timeout_s,)
+    return Client(find_state_directory(arguments.state), *limit)
 
 
 def find_subject(client: Client, name: str) -> PoolDetail | MachineDetail:

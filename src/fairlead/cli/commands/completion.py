@@ -1,9 +1,9 @@
-"""`fairlead completion`: a script for bash, zsh or fish. At TAB time no Python runs."""
+"""`fairlead completion`: a script for bash, zsh or fish, and the names that it offers."""
 
 from __future__ import annotations
 
 import sys
-from argparse import ArgumentParser, Namespace
+from argparse import REMAINDER, SUPPRESS, Action, ArgumentParser, Namespace
 
 from fairlead.cli.flags import describe_command
 
@@ -24,6 +24,25 @@ def add_commands(parser: ArgumentParser) -> None:
     """Add the argument of completion."""
     describe_command(parser, "Print a completion script for a shell.", EXAMPLE, _run)
     parser.add_argument("shell", choices=SHELLS, metavar="SHELL", help=", ".join(SHELLS))
+    parser.add_argument("--names", action=_PrintNames, nargs=REMAINDER, help=SUPPRESS)
+
+
+class _PrintNames(Action):
+    """`--names KINDS WORD...`, as --version does, instead of a command: for the scripts alone."""
+
+    def __call__(
+        self,
+        parser: ArgumentParser,
+        namespace: Namespace,  # noqa: ARG002 - argparse's
+        values: object,
+        option_string: str | None = None,  # noqa: ARG002 - argparse's
+    ) -> None:
+        """Print the names of these kinds, one per line, and end."""
+        from fairlead.cli.completion_names import known_names
+
+        kinds, *line = values if isinstance(values, list) and values else [""]
+        sys.stdout.write("".join(f"{name}\n" for name in known_names(kinds, line)))
+        parser.exit()
 
 
 def _run(arguments: Namespace) -> int:
