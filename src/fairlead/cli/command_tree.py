@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 from fairlead.cli.main import GROUPS, add_group, make_parser
 
@@ -21,8 +20,6 @@ class Flag:
     names: tuple[str, ...]
     value: str
     says: str
-    choices: tuple[str, ...]
-    is_file: bool
     is_needed: bool
 
 
@@ -32,8 +29,6 @@ class Argument:
 
     name: str
     says: str
-    choices: tuple[str, ...]
-    is_file: bool
     fewest: int
     is_many: bool
 
@@ -74,6 +69,17 @@ def whole_parser() -> argparse.ArgumentParser:
 def command_tree() -> Command:
     """Return `fairlead` with every command of every group."""
     return _command(whole_parser(), ("fairlead",), "")
+
+
+def actions_of(
+    parser: argparse.ArgumentParser, words: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], argparse.Action]]:
+    """Give every flag and argument below a parser, with the words of the command that takes it."""
+    for action in _shown(parser):
+        yield words, action
+    for group in _groups_of(parser):
+        for name, command in group.choices.items():
+            yield from actions_of(command, (*words, name))
 
 
 def _command(parser: argparse.ArgumentParser, words: tuple[str, ...], purpose: str) -> Command:
@@ -119,8 +125,6 @@ def _flag(action: argparse.Action) -> Flag:
         names=tuple(action.option_strings),
         value=_value_name(action) if takes_value else "",
         says=action.help or "",
-        choices=_choices(action),
-        is_file=action.type is Path,
         is_needed=action.required,
     )
 
@@ -128,19 +132,13 @@ def _flag(action: argparse.Action) -> Flag:
 def _value_name(action: argparse.Action) -> str:
     if isinstance(action.metavar, str):
         return action.metavar
-    return "|".join(_choices(action)) or action.dest.upper()
+    return "|".join(str(choice) for choice in action.choices or ()) or action.dest.upper()
 
 
 def _argument(action: argparse.Action) -> Argument:
     return Argument(
         name=_value_name(action),
         says=action.help or "",
-        choices=_choices(action),
-        is_file=action.type is Path,
         fewest=0 if action.nargs in ("?", "*") else 1,
         is_many=action.nargs in ("+", "*"),
     )
-
-
-def _choices(action: argparse.Action) -> tuple[str, ...]:
-    return tuple(str(choice) for choice in action.choices or ())

@@ -1,189 +1,151 @@
 """
-Completion scripts for three shells, from the tree of commands.
+Completion scripts for three shells: shtab writes them from the parsers of all commands.
 
-Each script walks the words before the cursor to the deepest command that they name, then offers
-what may stand there. The walk is one `case` over all commands, so that nothing is parsed twice.
+Added here is what a parser does not say: which words are files and which are names. Names of pools
+and machines are asked of the control plane at TAB time, by `fairlead completion --names`. What an
+argument is called in --help decides: where it says POOL, pools are offered.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from argparse import Action
+from pathlib import Path
 
-from fairlead.cli.command_tree import Command, Flag, command_tree
+import shtab
 
-HEAD = "# {0} completion of fairlead; `fairlead completion {0}` prints it.\n"
+from fairlead.cli.command_tree import actions_of, whole_parser
+from fairlead.cli.completion_names import SUBJECTS
+from fairlead.cli.main import NAMES_GO_TO
 
+# What an argument is called: which names are offered for it.
+NAMES = {"POOL": "pools", "MACHINE": "machines", "POOL|MACHINE": SUBJECTS, "LEAF=VALUE": "leaves"}
+# The same for NAME, by the command or its group. `machine fault KIND` needs no name with --next.
+NAMES_IN = {"pool": "pools", "machine": "machines", "machine fault": "machines+faults"}
 
-def bash_script() -> str:
-    """Return the script for bash 4 and later."""
-    tree = command_tree()
-    return (
-        HEAD.format("bash")
-        + "_fairlead() {\n"
-        + '    local word="${COMP_WORDS[COMP_CWORD]}" before="${COMP_WORDS[COMP_CWORD-1]}"\n'
-        + "    local place=fairlead choices= at\n"
-        + "    for ((at = 1; at < COMP_CWORD; at++)); do\n"
-        + '        case "$place ${COMP_WORDS[at]}" in\n'
-        + f"            {_alternatives(tree)})\n"
-        + '                place="$place ${COMP_WORDS[at]}" ;;\n'
-        + "        esac\n"
-        + "    done\n"
-        + '    case "$place $before" in\n'
-        + _bash_values(tree)
-        + "    esac\n"
-        + '    case "$place" in\n'
-        + "".join(
-            f"        {_quoted(command.name)})\n{_bash_choices(command)}"
-            for command in tree.every()
-        )
-        + "    esac\n"
-        + '    COMPREPLY=($(compgen -W "$choices" -- "$word"))\n'
-        + "}\n"
-        + "complete -F _fairlead fairlead\n"
-    )
+DIRECTORY = "DIR"
 
+# readline takes `=` for the end of a word, so what was typed is put together again: `--flag=value`
+# is a flag and its value, LEAF=VALUE is one word. compgen -W would expand the names it is given.
+BASH = """
+_fairlead_names() {
+  local name
+  while IFS= read -r name; do
+    [[ $name == "$2"* ]] && printf '%s\\n' "$name"
+  done < <(fairlead completion --names "$1" "${COMP_WORDS[@]}" 2>/dev/null)
+}
+_fairlead() {
+  local -a typed=("${COMP_WORDS[0]}")
+  local at word
+  for ((at = 1; at <= COMP_CWORD; at++)); do
+    word=${COMP_WORDS[at]}
+    if [[ $word == = && ${typed[-1]} == --* ]]; then
+      ((at == COMP_CWORD)) && typed+=("")
+    elif [[ $word == = || ${typed[-1]} == *= ]]; then
+      typed[-1]+=$word
+    else
+      typed+=("$word")
+    fi
+  done
+  local -a COMP_WORDS=("${typed[@]}")
+  local COMP_CWORD=$((${#typed[@]} - 1))
+  COMPREPLY=()
+  [[ ${typed[-1]} == *=* ]] && return 0
+  _shtab_fairlead
+  [[ ${COMPREPLY[0]-} == *[.=] ]] && compopt -o nospace
+  return 0
+}
+complete -o bashdefault -F _fairlead fairlead
+"""
+BASH_KIND = '_fairlead_{function}() {{ _fairlead_names {kinds} "$1"; }}\n'
+# The commands of the group are offered too.
+BASH_GROUP = "_shtab_fairlead_{group}_pos_0_COMPGEN=_fairlead_{function}\n"
 
-def zsh_script() -> str:
-    """Return the script for zsh."""
-    tree = command_tree()
-    return (
-        "#compdef fairlead\n"
-        + HEAD.format("zsh")
-        + "_fairlead() {\n"
-        + '    local place=fairlead before="${words[CURRENT-1]}" at\n'
-        + "    local -a choices\n"
-        + "    for ((at = 2; at < CURRENT; at++)); do\n"
-        + '        case "$place ${words[at]}" in\n'
-        + f"            {_alternatives(tree)})\n"
-        + '                place="$place ${words[at]}" ;;\n'
-        + "        esac\n"
-        + "    done\n"
-        + '    case "$place $before" in\n'
-        + _zsh_values(tree)
-        + "    esac\n"
-        + '    case "$place" in\n'
-        + "".join(_zsh_choices(command) for command in tree.every())
-        + "    esac\n"
-        + "    _describe fairlead choices\n"
-        + "}\n"
-        + 'if [ "$funcstack[1]" = _fairlead ]; then _fairlead "$@"\n'
-        + "else compdef _fairlead fairlead; fi\n"
-    )
-
-
-def fish_script() -> str:
-    """Return the script for fish."""
-    tree = command_tree()
-    names = " ".join(_quoted(command.name) for command in tree.every() if command is not tree)
-    lines = [
-        "function __fairlead_at",
-        "    set -l place fairlead",
-        "    set -l typed (commandline -opc)",
-        "    for word in $typed[2..-1]",
-        '        switch "$place $word"',
-        f"            case {names}",
-        '                set place "$place $word"',
-        "        end",
-        "    end",
-        '    test "$place" = "$argv[1]"',
-        "end",
-        "complete -c fairlead -f",
-    ]
-    for command in tree.every():
-        lines += _fish_lines(command)
-    return HEAD.format("fish") + "".join(line + "\n" for line in lines)
-
-
-SCRIPTS: dict[str, Callable[[], str]] = {
-    "bash": bash_script,
-    "zsh": zsh_script,
-    "fish": fish_script,
+# `words` are those behind the last command: --state is among them. No space follows `LEAF=`.
+ZSH = """
+_fairlead_names() {
+  local -a names whole parts
+  names=(${(f)"$(fairlead completion --names $1 $words 2>/dev/null)"})
+  shift
+  parts=(${(M)names:#*[.=]}) whole=(${names:#*[.=]})
+  compadd "$@" -a whole
+  compadd "$@" -S '' -a parts
+}
+"""
+ZSH_KIND = '_fairlead_{function}() {{ _fairlead_names {kinds} "$@" }}\n'
+ZSH_GROUP = """
+functions[_fairlead_{group}_commands]=$functions[_shtab_fairlead_{group}_commands]
+_shtab_fairlead_{group}_commands() {{ _fairlead_{group}_commands; _fairlead_{function} }}
+"""
+# What of shtab's own is put right: it offers one word where several may stand, and a script that
+# is read with `source` completes at once instead of waiting for a TAB.
+ZSH_CORRECTIONS = {
+    '"(*):': '"*:',
+    "$zsh_eval_context[-1] == eval ]]": "$zsh_eval_context[-1] == (eval|file) ]]",
 }
 
-
-def _quoted(text: str) -> str:
-    """Return a word that the three shells take as it is; help texts lose their quotes."""
-    return "'" + text.replace("\\", "").replace("'", "") + "'"
-
-
-def _alternatives(tree: Command) -> str:
-    return "|".join(_quoted(command.name) for command in tree.every() if command is not tree)
-
-
-def _words_of(command: Command) -> list[tuple[str, str]]:
-    """Return what may stand behind a command, each with what it is for."""
-    words = [(child.words[-1], child.purpose) for child in command.children]
-    words += [(choice, "") for argument in command.arguments for choice in argument.choices]
-    return words + [(flag.names[-1], flag.says) for flag in command.flags]
+FISH = """
+function __fairlead_names
+    fairlead completion --names $argv[1] (commandline -opc) 2>/dev/null
+end
+"""
+FISH_GROUP = """\
+complete -c fairlead -n '_shtab_fairlead_using {group}; and test $_shtab_fairlead_npos -eq 0' \
+-ka "(__fairlead_names {kinds})"
+"""
 
 
-def _valued(tree: Command) -> Iterable[tuple[str, Flag]]:
-    """Give each flag that takes a value, with the places and spellings where it stands."""
-    for command in tree.every():
-        for flag in command.flags:
-            if flag.value:
-                names = (_quoted(f"{command.name} {name}") for name in flag.names)
-                yield "|".join(names), flag
+def script_for(shell: str) -> str:
+    """Return the script for bash, zsh or fish."""
+    parser = whole_parser()
+    every = sorted({_say(words, action) for words, action in actions_of(parser)} - {""})
+    groups = {
+        group: _kinds_of(words, action)
+        for group, (command, _) in NAMES_GO_TO.items()
+        for words, action in actions_of(parser)
+        if words == (group, command) and not action.option_strings
+    }
+    if shell == "zsh":
+        added = ZSH + _lines(ZSH_KIND, every) + _group_lines(ZSH_GROUP, groups)
+        script = shtab.complete(parser, shell, preamble=added)
+        for found, right in ZSH_CORRECTIONS.items():
+            script = script.replace(found, right)
+        return script
+    script = shtab.complete(parser, shell) + "\n"
+    if shell == "fish":
+        return script + FISH + _group_lines(FISH_GROUP, groups)
+    return script + BASH + _lines(BASH_KIND, every) + _group_lines(BASH_GROUP, groups)
 
 
-def _takes_files(command: Command) -> bool:
-    return any(argument.is_file for argument in command.arguments)
+def _say(words: tuple[str, ...], action: Action) -> str:
+    """Tell shtab how a flag or argument is completed; return the kinds of names, '' for none."""
+    kinds = _kinds_of(words, action)
+    function = f"_fairlead_{_function(kinds)}"
+    completer: shtab.CompleteType | None = None
+    if kinds:
+        completer = {"bash": function, "zsh": function, "fish": f"(__fairlead_names {kinds})"}
+    elif action.type is Path:
+        completer = shtab.DIRECTORY if action.metavar == DIRECTORY else shtab.FILE
+    if completer:
+        action.complete = completer  # type: ignore[attr-defined]  # where shtab looks for it
+    return kinds
 
 
-def _bash_values(tree: Command) -> str:
-    text = ""
-    for places, flag in _valued(tree):
-        offer = "compopt -o default; COMPREPLY=()" if flag.is_file else "COMPREPLY=()"
-        if flag.choices:
-            offer = f'COMPREPLY=($(compgen -W {_quoted(" ".join(flag.choices))} -- "$word"))'
-        text += f"        {places}) {offer}; return ;;\n"
-    return text
+def _kinds_of(words: tuple[str, ...], action: Action) -> str:
+    if action.metavar != "NAME":
+        return NAMES.get(str(action.metavar), "")
+    return NAMES_IN.get(" ".join(words)) or NAMES_IN.get(words[0], "")
 
 
-def _bash_choices(command: Command) -> str:
-    words = " ".join(word for word, _ in _words_of(command))
-    files = "            compopt -o default\n" if _takes_files(command) else ""
-    return f"{files}            choices={_quoted(words)} ;;\n"
+def _function(kinds: str) -> str:
+    return kinds.replace("+", "_or_")
 
 
-def _zsh_values(tree: Command) -> str:
-    text = ""
-    for places, flag in _valued(tree):
-        offer = "_files" if flag.is_file else f"_message {_quoted(flag.value)}"
-        if flag.choices:
-            offer = "compadd -- " + " ".join(_quoted(choice) for choice in flag.choices)
-        text += f"        {places}) {offer}; return ;;\n"
-    return text
+def _lines(template: str, kinds: list[str]) -> str:
+    return "".join(template.format(kinds=kind, function=_function(kind)) for kind in kinds)
 
 
-def _zsh_choices(command: Command) -> str:
-    words = " ".join(
-        _quoted(f"{word}:{says}" if says else word) for word, says in _words_of(command)
+def _group_lines(template: str, groups: dict[str, str]) -> str:
+    return "".join(
+        template.format(group=group, kinds=kinds, function=_function(kinds))
+        for group, kinds in groups.items()
     )
-    files = "_files; " if _takes_files(command) else ""
-    return f"        {_quoted(command.name)}) {files}choices=({words}) ;;\n"
-
-
-def _fish_lines(command: Command) -> list[str]:
-    at = f'complete -c fairlead -n "__fairlead_at {_quoted(command.name)}"'
-    lines = [
-        f"{at} -a {_quoted(child.words[-1])} -d {_quoted(child.purpose)}"
-        for child in command.children
-    ]
-    for argument in command.arguments:
-        if argument.choices:
-            lines.append(f"{at} -a {_quoted(' '.join(argument.choices))}")
-        elif argument.is_file:
-            lines.append(f"{at} -F")
-    return lines + [at + _fish_flag(flag) for flag in command.flags]
-
-
-def _fish_flag(flag: Flag) -> str:
-    text = "".join(
-        f" -l {name[2:]}" if name.startswith("--") else f" -s {name[1:]}" for name in flag.names
-    )
-    if flag.choices:
-        text += f" -x -a {_quoted(' '.join(flag.choices))}"
-    elif flag.value:
-        text += " -r -F" if flag.is_file else " -x"
-    return text + f" -d {_quoted(flag.says)}"

@@ -14,7 +14,9 @@ example: in this shell, and in every bash from now on
 
 zsh: put the output into a file called _fairlead in a directory of $fpath.
 fish: fairlead completion fish > ~/.config/fish/completions/fairlead.fish
-Commands, flags, their choices and files are completed; names of pools and machines are not.
+Commands, flags, their choices and files are completed, and the names of pools, machines and
+platform leaves. Names are those of the control plane that --state or $FAIRLEAD_STATE chooses;
+where none runs, none are offered.
 """
 
 SHELLS = ("bash", "zsh", "fish")
@@ -46,7 +48,7 @@ class _PrintNames(Action):
 
 
 def _run(arguments: Namespace) -> int:
-    from fairlead.cli.completion_scripts import SCRIPTS
+    from fairlead.cli.completion_scripts import script_for
 
-    sys.stdout.write(SCRIPTS[arguments.shell]())
+    sys.stdout.write(script_for(arguments.shell))
     return 0
