@@ -25,6 +25,7 @@ DEFAULT_CPU_LIMIT = "200.0%"
 DEFAULT_MEMORY_LIMIT = "128M"
 
 QUERY_LOGGING = {"Error": "    errors\n", "Log": "    log\n"}
+PROTOCOLS = {"PreferUDP": "prefer_udp", "ForceTCP": "force_tcp"}
 FORWARD_POLICIES = {"RoundRobin": "round_robin", "Random": "random"}
 STALE_MODES = {"Verify": "verify", "Immediate": "immediate"}
 
@@ -179,7 +180,8 @@ def _server_block(domain: str, override: Override, listener: Listener) -> str:
 
 
 def _forward_options(override: Override) -> str:
-    options = ["force_tcp"] if override.get("protocol") == "ForceTCP" else []
+    protocol = PROTOCOLS.get(str(override.get("protocol")))
+    options = [protocol] if protocol else []
     policy = FORWARD_POLICIES.get(str(override.get("forward_policy")), "sequential")
     options += [f"policy {policy}", f"max_concurrent {_number(override, 'max_concurrent')}"]
     check = override.get("health_check")

@@ -124,6 +124,29 @@ def test_every_option_of_an_override_has_its_line(variables: Variables) -> None:
     )
 
 
+@pytest.mark.parametrize("listener", ["vnet_dns_overrides", "kube_dns_overrides"])
+@pytest.mark.parametrize(
+    ("protocol", "line"),
+    [
+        ("PreferUDP", "        prefer_udp\n"),
+        ("ForceTCP", "        force_tcp\n"),
+        ("forcetcp", ""),
+        ("prefer_udp", ""),
+        ("UDP", ""),
+        ("", ""),
+    ],
+)
+def test_the_protocol_is_asked_for_only_in_the_words_of_the_contract(
+    variables: Variables, listener: str, protocol: str, line: str
+) -> None:
+    override = {"protocol": protocol, "max_concurrent": 1}
+
+    content = corefile(variables(profile(**{listener: {"a.test": override}})))
+
+    expected = f" {{\n{line}        policy sequential\n        max_concurrent 1\n    }}\n"
+    assert f"    forward . 168.63.129.16{expected}" in content
+
+
 def test_what_an_override_leaves_out_is_written_as_nil(variables: Variables) -> None:
     override = {"query_logging": "Error", "forward_policy": "Random", "serve_stale": "Verify"}
 
