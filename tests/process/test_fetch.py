@@ -131,9 +131,9 @@ def test_a_body_that_trickles_is_cut_off_by_the_deadline(certificates: Path, ca:
 
 def test_an_endless_body_is_refused(certificates: Path, ca: str) -> None:
     def flood(connection: ssl.SSLSocket, _request: bytes) -> None:
-        connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
+        connection.sendall(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
         for _ in range(256):  # 16 MiB: an end that nobody should get to
-            connection.sendall(b"{" * 65536)
+            connection.sendall(b"10000\r\n" + b"{" * 65536 + b"\r\n")
 
     with serving(certificates, flood) as server, pytest.raises(InputError, match="larger than"):
         fetch(Request(server.endpoint, ca, TOKEN), 20.0)
@@ -145,11 +145,10 @@ def test_an_endless_body_is_refused(certificates: Path, ca: str) -> None:
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5;x=y\r\n{\"ver\r\n"
         b"c\r\nsion\": \"v1\"}\r\n0\r\n\r\n",
         b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 17\r\n\r\n" + CONFIG,
-        b"HTTP/1.1 200 OK\r\n\r\n" + CONFIG,
         b"HTTP/1.0 200 OK\ncontent-length:17\n\n" + CONFIG + b"behind",
     ],
 )  # fmt: skip
-def test_a_body_may_be_framed_in_any_of_the_three_ways(
+def test_a_body_is_whole_by_its_length_or_by_its_last_chunk(
     certificates: Path, ca: str, content: bytes
 ) -> None:
     with serving(certificates, raw(content)) as server:
@@ -163,7 +162,10 @@ def test_a_body_may_be_framed_in_any_of_the_three_ways(
         b"SSH-2.0-x\r\n\r\n",
         b"HTTP/1.1 200 OK\r\nContent-Length: 18\r\n\r\n" + CONFIG,
         b"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n" + CONFIG,
+        b"HTTP/1.1 200 OK\r\n\r\n" + CONFIG,
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{}",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n11\r\n" + CONFIG + b"\r\n",
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-5\r\n{}",
         b"HTTP/1.1 200 OK\r\n" + b"A: b\r\n" * 500 + b"\r\n",
         b"HTTP/1.1 200 OK\r\nA: " + b"b" * 40_000,
@@ -176,14 +178,34 @@ def test_an_answer_that_is_not_whole_is_an_os_error(
         fetch(Request(server.endpoint, ca, TOKEN), 5.0)
 
 
-def test_a_connection_that_is_cut_is_not_the_end_of_a_body(certificates: Path, ca: str) -> None:
+@pytest.mark.parametrize(
+    "header",
+    [
+        b"HTTP/1.1 200 OK\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 18\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n11\r\n",
+    ],
+)
+def test_a_connection_that_is_cut_is_not_the_end_of_a_body(
+    certificates: Path, ca: str, header: bytes
+) -> None:
     def cut(connection: ssl.SSLSocket, _request: bytes) -> None:
-        connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n" + CONFIG)
+        connection.sendall(header + CONFIG)
         # Closes the connection below TLS: no goodbye.
         socket.socket(fileno=connection.detach()).close()
 
     with serving(certificates, cut) as server, pytest.raises(OSError, match=r"\w"):
         fetch(Request(server.endpoint, ca, TOKEN), 5.0)
+
+
+@pytest.mark.parametrize("status", [204, 304, 401, 503])
+def test_a_status_that_says_everything_needs_no_length(
+    certificates: Path, ca: str, status: int
+) -> None:
+    content = f"HTTP/1.1 {status} Any\r\n\r\nor else".encode()
+
+    with serving(certificates, raw(content)) as server:
+        assert fetch(Request(server.endpoint, ca, TOKEN), 5.0) == (status, b"")
 
 
 def test_a_ca_that_is_none_is_an_input_error(certificates: Path) -> None:
