@@ -8,6 +8,7 @@ self-test and plan this very node before it may provision it, all under one dead
 from __future__ import annotations
 
 from fairlead.agent.report.clock_text import NS_PER_S
+from fairlead.agent.stages.read_features import environment_with_features
 from fairlead.agent.stages.stage import done, skipped
 from fairlead.errors import UnavailableError
 
@@ -27,7 +28,8 @@ def run_other_agent(boot: Boot, program: str, words: list[str], deadline_s: floa
     """Run one command of another agent; its output is passed on to stderr."""
     host = boot.run.host
     command = [host.real_path(program), *words, *boot.program_flags]
-    return host.run(command, deadline_s=deadline_s, on_output=host.say)
+    environment = environment_with_features(boot)
+    return host.run(command, environment=environment, deadline_s=deadline_s, on_output=host.say)
 
 
 def ask_foreign_agent(boot: Boot, command: str, deadline_s: float) -> StageEnd:
@@ -43,11 +45,12 @@ def prove_staged_agent(boot: Boot, expected_version: str) -> None:
     host = boot.run.host
     end_ns = host.monotonic_ns() + int(CANARY_DEADLINE_S * NS_PER_S)
     questions = [["version"], ["self-test"], ["provision", "--dry-run", *provision_flags(boot)]]
+    environment = environment_with_features(boot)
     for words in questions:
         remaining_s = max(0.0, (end_ns - host.monotonic_ns()) / NS_PER_S)
         command = [host.real_path(boot.run.layout.staged_agent), *words, *boot.program_flags]
         try:
-            finished = host.run(command, deadline_s=remaining_s)
+            finished = host.run(command, environment=environment, deadline_s=remaining_s)
         except OSError as error:
             raise UnavailableError(f"staged agent does not start: {error}") from error
         _refuse_unless_answered(words[0], finished, expected_version)

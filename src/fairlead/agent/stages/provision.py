@@ -16,6 +16,7 @@ from fairlead.agent.stages.other_agent import (
     provision_flags,
     run_other_agent,
 )
+from fairlead.agent.stages.read_features import environment_with_features
 from fairlead.agent.stages.stage import done
 from fairlead.contract.nbc_command import environment_of_nbc_command
 from fairlead.contract.node_secrets import spellings_of
@@ -146,14 +147,14 @@ def _provision_from_config(boot: Boot) -> Outcome:
     command = BOOTSTRAP_COMMAND
     if boot.run.host.is_directory:
         command, variables = _below_root(boot, command, variables)
-    return _run_child(boot, command, {**boot.run.host.environment, **variables})
+    return _run_child(boot, command, {**environment_with_features(boot), **variables})
 
 
 def _run_nbc_command(boot: Boot) -> Outcome:
     command = nbc_command_line(boot)
     variables = read_nbc_variables(boot)
     boot.run.redactor.learn(spellings_of(variables.get(name, "") for name in SECRET_VARIABLES))
-    outcome = _run_child(boot, command, boot.run.host.environment)
+    outcome = _run_child(boot, command, environment_with_features(boot))
     if boot.inputs.node_config:
         from fairlead.agent.stages.compare_environments import report_differences
 

@@ -1,4 +1,9 @@
-"""Read the feature file: `KEY=VALUE` lines, parsed and never executed."""
+"""
+Read the feature file: `KEY=VALUE` lines, parsed and never executed.
+
+The AKS launcher exports what it reads, so a feature of the file hides a variable of the same name
+that the agent was started with, and every program of a boot sees both.
+"""
 
 from __future__ import annotations
 
@@ -24,4 +29,9 @@ def read_features(boot: Boot) -> StageEnd:
 
 def may_check_hotfix(boot: Boot) -> bool:
     """Say whether the hotfix service may be asked: only the literal `true` enables it."""
-    return boot.features.get(HOTFIX_FEATURE) == "true"
+    return environment_with_features(boot).get(HOTFIX_FEATURE) == "true"
+
+
+def environment_with_features(boot: Boot) -> dict[str, str]:
+    """Return what scripts and other agents are started with, besides variables of their own."""
+    return {**boot.run.host.environment, **boot.features}
