@@ -24,6 +24,11 @@ def base_of(version: str) -> str | None:
     return f"{parts[0]}.{parts[1]}"
 
 
+def is_version(text: str) -> bool:
+    """Say whether the text is digits.digits.digits and nothing else but space around it."""
+    return bool(_numbers_of(text))
+
+
 def may_upgrade(current: str, candidate: str) -> bool:
     """
     Say whether the candidate has the base of the current version and a higher patch.

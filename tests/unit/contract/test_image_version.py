@@ -2,7 +2,7 @@
 
 import pytest
 
-from fairlead.contract.image_version import base_of, may_upgrade
+from fairlead.contract.image_version import base_of, is_version, may_upgrade
 
 
 @pytest.mark.parametrize(
@@ -60,3 +60,20 @@ def test_only_a_higher_patch_of_the_same_base_may_replace(
     current: str, candidate: str, upgrade: bool
 ) -> None:
     assert may_upgrade(current, candidate) is upgrade
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("202604.01.0", True),
+        (" 202604.01.10\r", True),
+        ("202604.01", False),
+        ("202604.01.0.1", False),
+        ("202604.01.0-rc1", False),
+        ("v202604.01.0", False),
+        ("dev", False),
+        ("", False),
+    ],
+)
+def test_a_version_is_three_numbers_and_nothing_else(text: str, *, expected: bool) -> None:
+    assert is_version(text) is expected

@@ -2,7 +2,8 @@
 Run an agent that is not this process: a staged hotfix, or the program that BIN_PATH names.
 
 The staged agent is a canary inside the boot. It must say the expected version, pass its own
-self-test and plan this very node before it may provision it, all under one deadline.
+self-test and plan this very node before it may provision it, all under one deadline. A staged
+neighbour of a foreign agent is foreign too: it knows `version` and no self-test.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from fairlead.agent.report.clock_text import NS_PER_S
 from fairlead.agent.stages.read_features import environment_with_features
 from fairlead.agent.stages.stage import done, skipped
+from fairlead.contract.image_version import is_version
 from fairlead.errors import UnavailableError
 
 TYPE_CHECKING = False
@@ -19,6 +21,9 @@ if TYPE_CHECKING:
 
 # A healthy agent answers all three questions in 0.2 s; 5 s leaves room for a cold, slow disk.
 CANARY_DEADLINE_S = 5.0
+
+# The AKS agent says its version in 20 ms; 2 s leaves room for 20 MB on a cold, slow disk.
+VERSION_DEADLINE_S = 2.0
 
 # The AKS scripts give themselves 15 minutes; twice that is a hang.
 PROVISION_DEADLINE_S = 1800.0
@@ -40,20 +45,46 @@ def ask_foreign_agent(boot: Boot, command: str, deadline_s: float) -> StageEnd:
     return done()
 
 
+def ask_foreign_version(boot: Boot) -> str:
+    """Return the version of the program that BIN_PATH names; '' if it tells none."""
+    host = boot.run.host
+    # No flags of ours: this question is about no file, and a foreign program may know none.
+    command = [host.real_path(boot.foreign_agent), "version"]
+    environment = environment_with_features(boot)
+    try:
+        finished = host.run(command, environment=environment, deadline_s=VERSION_DEADLINE_S)
+    except OSError:
+        return ""
+    return version_in(finished.output) if finished.exit_code == 0 else ""
+
+
+def version_in(output: bytes) -> str:
+    """Return the one version among these lines, log lines passed over; '' if none or several."""
+    lines = output.decode("utf-8", "replace").split("\n")
+    found = {line.strip() for line in lines if is_version(line)}
+    return found.pop() if len(found) == 1 else ""
+
+
 def prove_staged_agent(boot: Boot, expected_version: str) -> None:
     """Return if the staged agent may take over; else raise UnavailableError with the cause."""
     host = boot.run.host
     end_ns = host.monotonic_ns() + int(CANARY_DEADLINE_S * NS_PER_S)
-    questions = [["version"], ["self-test"], ["provision", "--dry-run", *provision_flags(boot)]]
     environment = environment_with_features(boot)
-    for words in questions:
+    for words in _questions(boot):
         remaining_s = max(0.0, (end_ns - host.monotonic_ns()) / NS_PER_S)
-        command = [host.real_path(boot.run.layout.staged_agent), *words, *boot.program_flags]
+        command = [host.real_path(boot.run.layout.staged_agent), *words]
         try:
             finished = host.run(command, environment=environment, deadline_s=remaining_s)
         except OSError as error:
             raise UnavailableError(f"staged agent does not start: {error}") from error
         _refuse_unless_answered(words[0], finished, expected_version)
+
+
+def _questions(boot: Boot) -> list[list[str]]:
+    if boot.foreign_agent:
+        return [["version"]]
+    plan = ["provision", "--dry-run", *provision_flags(boot)]
+    return [[*words, *boot.program_flags] for words in (["version"], ["self-test"], plan)]
 
 
 def provision_flags(boot: Boot) -> list[str]:
@@ -72,7 +103,8 @@ def _refuse_unless_answered(word: str, finished: Finished, expected_version: str
     if finished.exit_code != 0:
         raise UnavailableError(f"staged agent fails {word} with exit code {finished.exit_code}")
     if word == "version":
-        found = finished.output.decode("utf-8", "replace").strip()
+        said = finished.output.decode("utf-8", "replace").strip()
+        found = version_in(finished.output) or said
         if found != expected_version:
             raise UnavailableError(
                 f"staged agent says version {found[:40]!r}, expected {expected_version!r}"
