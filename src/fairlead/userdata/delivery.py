@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from fairlead.contract.boot_document import BootDocument, render_boot_document
 from fairlead.contract.feature_file import is_identifier
 from fairlead.contract.json_text import Pairs, parse_json
+from fairlead.contract.node_config import NodeConfig
+from fairlead.contract.node_parse import parse_node_config
 from fairlead.contract.node_paths import document_path
 from fairlead.errors import InputError
 
@@ -46,9 +48,13 @@ class NodeFile:
 
 
 def files_of(delivery: Delivery, layout: str, features: dict[str, str]) -> list[NodeFile]:
-    """Return the files to put on the node, in this order. Raises InputError for a NUL."""
+    """
+    Return the files to put on the node, in this order. Raises InputError for a NUL.
+
+    `features` come on top of those that the node config enables.
+    """
     files = []
-    flags = render_features(features)
+    flags = render_features({**features_in(delivery), **features})
     if flags:
         files.append(NodeFile(document_path("features", layout), flags))
     if isinstance(delivery, Fetch):
@@ -58,6 +64,14 @@ def files_of(delivery: Delivery, layout: str, features: dict[str, str]) -> list[
         refuse_nul(delivery.config)
         files.append(NodeFile(document_path("node_config", layout), delivery.config))
     return files
+
+
+def features_in(delivery: Delivery) -> dict[str, str]:
+    """Return what the node config enables; none for a stub, whose config is elsewhere."""
+    if isinstance(delivery, Fetch):
+        return {}
+    enabled = parse_node_config(delivery.config).config.mapping("enabled_features")
+    return {name: value for name, value in enabled.items() if isinstance(value, str)}
 
 
 def render_features(features: dict[str, str]) -> bytes:

@@ -188,6 +188,17 @@ def test_a_bad_feature_is_left_out_with_a_warning(config: Path) -> None:
     assert b"warning: --feature '9X=1' is not KEY=VALUE on one line, left out" in with_bad.stderr
 
 
+def test_features_of_the_config_are_written_and_bad_ones_left_out_with_a_warning() -> None:
+    words = ("userdata", "render", "--config", "-", "--format", "cloud-config")
+    config = b'{"version": "v1", "enabled_features": {"A": "1", "9X": "1"}}'
+
+    found = run(*words, stdin=config)
+
+    assert found.returncode == 0
+    assert b"    QT0xCg==\n" in found.stdout  # A=1
+    assert b"warning: enabled_features '9X' is not KEY=VALUE on one line, left out" in found.stderr
+
+
 def test_a_missing_file_is_an_error_not_a_traceback(tmp_path: Path) -> None:
     found = run("userdata", "inspect", tmp_path / "none")
 

@@ -8,7 +8,7 @@ import pytest
 
 from fairlead.contract.boot_document import BootDocument, parse_boot_document
 from fairlead.userdata.cse import cse_command
-from fairlead.userdata.delivery import Fetch, Inline
+from fairlead.userdata.delivery import Fetch, Inline, files_of
 from fairlead.userdata.render import Target, render_user_data
 from shared_cases import GOLDEN
 
@@ -25,6 +25,43 @@ def test_the_document_is_pinned_byte_for_byte(format_name: str, golden: str) -> 
     document = render_user_data(Inline(CONFIG), Target(format_name, features=FEATURES))
 
     assert document == (GOLDEN / "userdata" / golden).read_bytes()
+
+
+@pytest.mark.parametrize("format_name", ["boothook", "cloud-config", "ignition"])
+def test_features_of_the_config_are_written_as_if_they_were_asked_for(format_name: str) -> None:
+    config = (
+        b'{"version": "v1", "enabledFeatures": {"B": "2", "A": "$(x)", "9": "1", "C": "a\\nb"}}'
+    )
+
+    files = files_of(Inline(config), "aks", {})
+    given = files_of(Inline(config), "aks", {"A": "1"})
+
+    assert [(file.path, file.content) for file in files] == [
+        ("/opt/azure/containers/enabled_features.sh", b"A=$(x)\nB=2\n"),
+        ("/opt/azure/containers/aks-node-controller-config.json", config),
+    ]
+    assert given[0].content == b"A=1\nB=2\n"
+    target = Target(format_name, layout="aks")
+    asked_for = Target(format_name, layout="aks", features={"B": "2", "A": "$(x)"})
+    assert render_user_data(Inline(config), target) == render_user_data(Inline(config), asked_for)
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        b'{"version": "v1"}',
+        b'{"version": "v1", "enabled_features": {}}',
+        b'{"version": "v1", "enabled_features": null}',
+        b'{"version": "v1", "enabled_features": {"9": "1", "A-B": "1", "C": "a\\rb", "D": null}}',
+        b'{"version": "v1", "enabled_features": {"A": 1}}',
+        b'{"version": "v1", "enabled_features": ["A=1"]}',
+        b"not json",
+    ],
+)
+def test_a_config_that_enables_nothing_valid_brings_no_feature_file(config: bytes) -> None:
+    assert [file.path for file in files_of(Inline(config), "fairlead", {})] == [
+        "/etc/fairlead/node-config.json"
+    ]
 
 
 def test_a_fetch_document_is_pinned_byte_for_byte() -> None:

@@ -17,7 +17,14 @@ from fairlead.contract.node_settings import problems_of
 from fairlead.contract.node_validate import validate
 from fairlead.errors import InputError
 from fairlead.userdata.cse import cse_command
-from fairlead.userdata.delivery import Delivery, Fetch, Inline, is_feature, refuse_nul
+from fairlead.userdata.delivery import (
+    Delivery,
+    Fetch,
+    Inline,
+    features_in,
+    is_feature,
+    refuse_nul,
+)
 from fairlead.userdata.ignition import DEFAULT_VERSION
 from fairlead.userdata.inspect import inspect_user_data
 from fairlead.userdata.limits import CLOUDS
@@ -116,7 +123,13 @@ def _inline_delivery(arguments: Namespace) -> Delivery:
     found = [*parsed.violations, *parsed.problems, *validate(parsed.config)]
     for problem in [*found, *problems_of(parsed.config)]:
         print_error(f"warning: {problem}")
-    return Inline(config)
+    delivery = Inline(config)
+    for name, value in features_in(delivery).items():
+        if not is_feature(name, value):
+            print_error(
+                f"warning: enabled_features {name!r} is not KEY=VALUE on one line, left out"
+            )
+    return delivery
 
 
 def _fetch_delivery(arguments: Namespace) -> Delivery:
