@@ -68,6 +68,7 @@ def make_node(root: Path) -> Path:
     containers = root / "opt/azure/containers"
     containers.mkdir(parents=True)
     (containers / "provision_start.sh").write_text("exit 0\n")
+    (root / "opt/azure/components.json").write_text("{}")
     (containers / "aks-node-controller-config.json").write_text(CONFIG)
     return root
 

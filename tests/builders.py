@@ -23,11 +23,15 @@ NBC_PATH = f"{AKS}/aks-node-controller-nbc-cmd.sh"
 SCRIPT_PATH = f"{AKS}/provision_start.sh"
 POINTER_PATH = f"{AKS}/aks-node-controller-hotfix.json"
 FEATURES_PATH = f"{AKS}/enabled_features.sh"
+COMPONENTS_PATH = "/opt/azure/components.json"
 STAGED_PATH = f"{AKS}/aks-node-controller-hotfix"
 STATUS_PATH = "/var/log/azure/aks/provision.json"
 SENTINEL_PATH = f"{AKS}/provision.complete"
 RECORD_PATH = "/var/log/azure/aks-node-controller-record.jsonl"
 EVENTS_PATH = "/var/log/azure/Microsoft.Azure.Extensions.CustomScript/events"
+
+# What an image that AKS built has at least.
+AKS_IMAGE = {SCRIPT_PATH: b"exit 0\n", COMPONENTS_PATH: b"{}"}
 
 # What the built-in steps need at least. The certificate is not one; nothing here parses it.
 BUILT_IN_CONFIG = {
@@ -57,11 +61,11 @@ def make_disk(files: dict[str, bytes], *, executable: tuple[str, ...] = ()) -> D
 
 
 def aks_files(config: dict[str, Any] | bytes | None = None) -> dict[str, bytes]:
-    """An AKS image with a bootstrap script and a node config."""
+    """An AKS image with a bootstrap script, its components and a node config."""
     if config is None:
         config = VALID_CONFIG
     text = config if isinstance(config, bytes) else json.dumps(config).encode()
-    return {SCRIPT_PATH: b"exit 0\n", CONFIG_PATH: text}
+    return {**AKS_IMAGE, CONFIG_PATH: text}
 
 
 def exit_with(code: int, output: bytes = b"") -> Program:

@@ -114,6 +114,7 @@ def test_a_command_loads_no_dear_module(tmp_path: Path, command: str) -> None:
     containers = tmp_path / "opt/azure/containers"
     containers.mkdir(parents=True)
     (containers / "provision_start.sh").write_text("exit 0\n")
+    (tmp_path / "opt/azure/components.json").write_text("{}")
     (containers / "aks-node-controller-config.json").write_text('{"version": "v1"}')
     (containers / "aks-node-controller-hotfix.json").write_text("{}")
     if command == "provision-wait":

@@ -33,10 +33,11 @@ def run_agent(*words: str, **variables: str) -> subprocess.CompletedProcess[str]
 
 
 def make_aks_node(root: Path, config: dict[str, Any], script: str = "exit 0\n") -> Path:
-    """An AKS image: its bootstrap script and its node config."""
+    """An AKS image: its bootstrap script, its components and its node config."""
     containers = root / "opt/azure/containers"
     containers.mkdir(parents=True)
     (containers / "provision_start.sh").write_text(script)
+    (root / "opt/azure/components.json").write_text("{}")
     config_file = containers / "aks-node-controller-config.json"
     config_file.write_text(json.dumps(config))
     config_file.chmod(0o600)

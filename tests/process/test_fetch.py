@@ -36,6 +36,7 @@ def make_machine(root: Path, server: Server, ca: str, deadline_s: float = 20) ->
     containers = root / "opt/azure/containers"
     containers.mkdir(parents=True)
     (containers / "provision_start.sh").write_text("exit 0\n")
+    (root / "opt/azure/components.json").write_text("{}")
     document = BootDocument(server.endpoint, ca, TOKEN, deadline_s)
     stub = containers / "fairlead-boot-document.json"
     stub.write_bytes(render_boot_document(document))

@@ -59,6 +59,7 @@ def make_machine(root: Path, server: Server, ca: str, script: str = "exit 0\n") 
     containers = root / "opt/azure/containers"
     containers.mkdir(parents=True)
     (containers / "provision_start.sh").write_text(script)
+    (root / "opt/azure/components.json").write_text("{}")
     (root / "etc").mkdir()
     (root / "etc/hostname").write_text(f"{MACHINE}\n")
     stub = containers / "fairlead-boot-document.json"

@@ -13,12 +13,12 @@ import time
 import pytest
 
 from builders import (
+    AKS_IMAGE,
     BUILT_IN_CONFIG,
     CONFIG_PATH,
     FEATURES_PATH,
     NBC_PATH,
     POINTER_PATH,
-    SCRIPT_PATH,
     aks_files,
     make_boot,
     make_disk,
@@ -35,9 +35,9 @@ LONGEST_BOOT_S = 5.0
 
 # Where the hostile document goes, beside which others, and on which layout.
 PLACES = {
-    "configs": (CONFIG_PATH, "aks", {SCRIPT_PATH: b""}),
+    "configs": (CONFIG_PATH, "aks", AKS_IMAGE),
     "configs-without-scripts": ("/etc/fairlead/node-config.json", "fairlead", {}),
-    "configs-beside-nbc": (CONFIG_PATH, "aks", {SCRIPT_PATH: b"", NBC_PATH: b"A=1 bash x"}),
+    "configs-beside-nbc": (CONFIG_PATH, "aks", {**AKS_IMAGE, NBC_PATH: b"A=1 bash x"}),
     "pointers": (POINTER_PATH, "aks", aks_files()),
     "features": (FEATURES_PATH, "aks", {**aks_files(), POINTER_PATH: b"{}"}),
     "nbc": (NBC_PATH, "aks", aks_files()),

@@ -6,6 +6,7 @@ from fairlead.agent.aks.command import BOOTSTRAP_COMMAND
 from fairlead.agent.stages.provision import (
     has_bootstrap_scripts,
     nbc_command_line,
+    read_components,
     read_nbc_variables,
     read_usable_config,
     script_environment,
@@ -17,6 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from fairlead.agent.aks.components import Components
     from fairlead.agent.stages.stage import Boot
 
 
@@ -49,9 +51,10 @@ def _answer(boot: Boot) -> dict[str, Any]:
             "runs": "nbc-command",
         }
     parsed = boot.read_config()
+    components, stops = _components_or_why_not(boot)
     answer: dict[str, Any] = {
         "args": BOOTSTRAP_COMMAND,
-        "env": script_environment(boot, parsed.config),
+        "env": script_environment(boot, parsed.config, components),
         "receipt": parsed.receipt.encode(),
         "runs": "bootstrap-scripts",
     }
@@ -60,8 +63,20 @@ def _answer(boot: Boot) -> dict[str, Any]:
 
         answer["runs"] = "built-in-steps"
         answer["steps"] = [step.name for step in NODE_STEPS]
+        stops = ""
     try:
         read_usable_config(boot)
     except InputError as error:
-        answer["stops"] = str(error)
+        stops = str(error)
+    if stops:
+        answer["stops"] = stops
     return answer
+
+
+def _components_or_why_not(boot: Boot) -> tuple[Components, str]:
+    from fairlead.agent.aks.components import Components
+
+    try:
+        return read_components(boot), ""
+    except (InputError, OSError) as error:
+        return Components(), str(error)

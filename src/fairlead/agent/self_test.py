@@ -36,11 +36,11 @@ def _prove_contract() -> str:
 def _prove_environment() -> str:
     import fairlead.agent.boot  # noqa: F401 - every stage must import
     import fairlead.agent.stages.built_in  # noqa: F401
-    from fairlead.agent.aks.components import parse_components
+    from fairlead.agent.aks.components import Components
     from fairlead.agent.aks.environment import environment_of
     from fairlead.contract.node_parse import parse_node_config
 
-    variables = environment_of(parse_node_config(SAMPLE).config, parse_components(b""), "")
+    variables = environment_of(parse_node_config(SAMPLE).config, Components(), "")
     if variables.get("KUBERNETES_VERSION") != "1.34.0":
         raise InvariantError("the sample environment lacks its Kubernetes version")
     return f"computes {len(variables)} variables"

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from builders import AKS, CONFIG_PATH, SCRIPT_PATH, STATUS_PATH, make_boot, make_disk, make_sim_host
+from builders import AKS, AKS_IMAGE, CONFIG_PATH, STATUS_PATH, make_boot, make_disk, make_sim_host
 from fairlead.agent.boot import BOOT_STAGES, run_boot
 from fairlead.agent.control_plane import wait_before
 from fairlead.agent.https_fetch import Request
@@ -41,7 +41,7 @@ def machine(server: Server | None = None, *, stub: bytes | None = None) -> SimHo
     """An AKS image that was given a boot document and no config."""
     if stub is None:
         stub = render_boot_document(BootDocument(ENDPOINT, CA, TOKEN, 60))
-    host = make_sim_host(make_disk({SCRIPT_PATH: b"exit 0\n", STUB_PATH: stub}))
+    host = make_sim_host(make_disk({**AKS_IMAGE, STUB_PATH: stub}))
     if server is not None:
         host.servers[ENDPOINT] = server
     return host

@@ -9,8 +9,8 @@ import pytest
 
 from builders import (
     AKS,
+    AKS_IMAGE,
     RECORD_PATH,
-    SCRIPT_PATH,
     SENTINEL_PATH,
     STATUS_PATH,
     make_boot,
@@ -62,7 +62,7 @@ class Plane:
 
 def machine(plane: Plane, *, report: str = REPORT, stops_at: int | None = None) -> SimHost:
     stub = render_boot_document(BootDocument(ENDPOINT, CA, TOKEN, 60, report))
-    files = {SCRIPT_PATH: b"exit 0\n", STUB_PATH: stub, "/etc/hostname": b"node-7.example\nx\n"}
+    files = {**AKS_IMAGE, STUB_PATH: stub, "/etc/hostname": b"node-7.example\nx\n"}
     host = make_sim_host(make_disk(files), stops_at=stops_at)
     host.servers[ENDPOINT] = plane.serve_config
     host.servers[REPORT] = plane.take_report

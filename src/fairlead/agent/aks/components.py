@@ -1,9 +1,8 @@
 """
 The GPU driver versions that an image carries, out of its components.json.
 
-The file belongs to the image, so nothing about it may stop a boot: what cannot be read is empty.
-As upstream does it, one wrong type anywhere in the list empties all of it, while a version that
-is not of the form DRIVER-SUFFIX leaves out that one image.
+As upstream does it, one wrong type anywhere in the list makes the file unusable, while a version
+that is not of the form DRIVER-SUFFIX leaves out that one image.
 """
 
 from __future__ import annotations
@@ -36,11 +35,8 @@ class Components:
 
 
 def parse_components(text: bytes) -> Components:
-    """Return the GPU images of a components.json; none if it cannot be used. Never raises."""
-    try:
-        return Components(_gpu_images(parse_json(text)))
-    except InputError:
-        return Components()
+    """Return the GPU images of a components.json. Raises InputError if it cannot be used."""
+    return Components(_gpu_images(parse_json(text, encoding_errors="replace")))
 
 
 def _gpu_images(document: Value) -> dict[str, tuple[str, str]]:
@@ -63,7 +59,7 @@ def _member(value: Value, name: str) -> Value:
     if value is None:
         return None
     if not isinstance(value, Pairs):
-        raise InputError("expected an object", field=name)
+        raise InputError(f"expected an object around {name}")
     # The last of a repeated name counts; names match in any case.
     found: Value = None
     for key, item in value:
@@ -76,7 +72,7 @@ def _items(value: Value) -> list[Value]:
     if value is None:
         return []
     if isinstance(value, Pairs) or not isinstance(value, list):
-        raise InputError("expected a list", field="GPUContainerImages")
+        raise InputError("expected a list of GPUContainerImages")
     return value
 
 
@@ -84,5 +80,5 @@ def _text(value: Value) -> str:
     if value is None:
         return ""
     if not isinstance(value, str):
-        raise InputError("expected text", field="GPUContainerImages")
+        raise InputError("expected text in GPUContainerImages")
     return value

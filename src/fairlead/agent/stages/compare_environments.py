@@ -10,7 +10,11 @@ from __future__ import annotations
 import binascii
 
 from fairlead.agent.run import INFORMATIONAL
-from fairlead.agent.stages.provision import read_usable_config, script_environment
+from fairlead.agent.stages.provision import (
+    read_components,
+    read_usable_config,
+    script_environment,
+)
 from fairlead.errors import FairleadError
 
 TYPE_CHECKING = False
@@ -32,7 +36,8 @@ def report_differences(boot: Boot, nbc_variables: dict[str, str]) -> None:
     """Leave an event that says where the two environments differ. Best effort."""
     start_ns = boot.run.host.now_ns()
     try:
-        from_config = script_environment(boot, read_usable_config(boot))
+        config = read_usable_config(boot)
+        from_config = script_environment(boot, config, read_components(boot))
     except (FairleadError, OSError) as error:
         boot.run.log("WARN", "environments not compared", error=str(error))
         return

@@ -24,6 +24,7 @@ from fairlead.errors import InputError, UnavailableError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from fairlead.agent.aks.components import Components
     from fairlead.agent.host import Host
     from fairlead.agent.process import Finished
     from fairlead.agent.stages.stage import Boot, StageEnd
@@ -92,13 +93,31 @@ def read_usable_config(boot: Boot) -> NodeConfig:
     return parsed.config
 
 
-def script_environment(boot: Boot, config: NodeConfig) -> dict[str, str]:
+def script_environment(boot: Boot, config: NodeConfig, components: Components) -> dict[str, str]:
     """Return the variables that bootstrap scripts get, without the agent's own."""
-    from fairlead.agent.aks.components import parse_components
     from fairlead.agent.aks.environment import environment_of
 
-    components = parse_components(find_file(boot.run.host, boot.run.layout.components) or b"")
     return environment_of(config, components, find_containerd_version(boot))
+
+
+def read_components(boot: Boot) -> Components:
+    """Return what the image's components.json says, or raise InputError that names the file."""
+    from fairlead.agent.aks.components import Components, parse_components
+
+    path = boot.run.layout.components
+    if not path:
+        return Components()
+    text = find_file(boot.run.host, path)
+    if text is None:
+        raise InputError(
+            "missing, and bootstrap scripts install GPU drivers by it",
+            field=path,
+            hint="it is part of every image that AKS builds; put the image's own back",
+        )
+    try:
+        return parse_components(text)
+    except InputError as error:
+        raise InputError(f"cannot be used: {error}", field=path) from error
 
 
 def find_containerd_version(boot: Boot) -> str:
@@ -143,7 +162,7 @@ def _provision_from_config(boot: Boot) -> Outcome:
         from fairlead.agent.stages.built_in import run_built_in_steps
 
         return run_built_in_steps(boot, config)
-    variables = script_environment(boot, config)
+    variables = script_environment(boot, config, read_components(boot))
     command = BOOTSTRAP_COMMAND
     if boot.run.host.is_directory:
         command, variables = _below_root(boot, command, variables)

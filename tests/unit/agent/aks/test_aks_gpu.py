@@ -7,6 +7,7 @@ import pytest
 from fairlead.agent.aks.components import Components, parse_components
 from fairlead.agent.aks.environment import environment_of
 from fairlead.contract.node_config import NodeConfig
+from fairlead.errors import InputError
 
 Variables = Callable[..., dict[str, str]]
 
@@ -85,13 +86,18 @@ def test_components_name_driver_and_suffix_by_repository() -> None:
 
 
 @pytest.mark.parametrize(
+    "text", [b"null", b"{}", b'{"GPUContainerImages": null}', b'{"a": "\xff"}']
+)
+def test_components_may_name_no_driver(text: bytes) -> None:
+    assert parse_components(text).gpu_images == {}
+
+
+@pytest.mark.parametrize(
     "text",
     [
         b"",
         b"not json",
-        b"null",
         b"[]",
-        b"{}",
         b"\xff",
         b'{"GPUContainerImages": {}}',
         b'{"GPUContainerImages": ["x"]}',
@@ -101,5 +107,6 @@ def test_components_name_driver_and_suffix_by_repository() -> None:
         b'{"GPUContainerImages": []} trailing',
     ],
 )
-def test_components_that_cannot_be_read_are_empty(text: bytes) -> None:
-    assert parse_components(text).gpu_images == {}
+def test_components_that_upstream_cannot_read_are_refused(text: bytes) -> None:
+    with pytest.raises(InputError):
+        parse_components(text)
