@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from fairlead.contract.boot_document import BootDocument, render_boot_document
 from fairlead.contract.feature_file import is_identifier
 from fairlead.contract.json_text import Pairs, parse_json
-from fairlead.contract.node_config import NodeConfig
 from fairlead.contract.node_parse import parse_node_config
 from fairlead.contract.node_paths import document_path
 from fairlead.errors import InputError
