@@ -20,7 +20,7 @@ COMMON_VALUES = ("root", "layout", *PATH_FLAGS, *ALIASES)
 
 # Per command: flags with a value, and switches.
 COMMANDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "provision": (("containerd-version",), ("dry-run", "json")),
+    "provision": (("containerd-version",), ("again", "dry-run", "json")),
     "provision-wait": (("timeout",), ()),
     "check-hotfix": ((), ()),
     "download-hotfix": (("current-version",), ("dry-run", "json")),
@@ -41,7 +41,8 @@ usage: fairlead-node COMMAND [FLAGS]
                     --again runs it again
   find-document     put in place what a credential, seed or drive brings; exit 1 if nothing
   conclude          at the end of a boot that left no verdict: leave one, exit 1
-  provision         provision from --provision-config FILE or --nbc-cmd FILE
+  provision         provision from --provision-config FILE or --nbc-cmd FILE; like boot once per
+                    document and boot, --again runs it again
                     --dry-run [--json] shows what would run and changes nothing
   provision-wait    wait for the verdict, print provision.json  [--timeout SECONDS]
   check-hotfix      refresh the hotfix pointer; always exits 0

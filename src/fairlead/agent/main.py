@@ -21,7 +21,7 @@ from fairlead.errors import FairleadError, InputError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fairlead.agent.arguments import Arguments
-    from fairlead.agent.stages.stage import Boot, Inputs
+    from fairlead.agent.stages.stage import Boot, Inputs, Stage
 
 # A root becomes part of a shell line that scripts run, where these need no quoting.
 ROOT_CHARACTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+@:,="
@@ -88,9 +88,9 @@ def start_run(arguments: Arguments) -> Run:
 
 
 def _boot(run: Run, arguments: Arguments) -> int:
-    from fairlead.agent.boot import BOOT_STAGES, report_back, run_boot
+    from fairlead.agent.boot import BOOT_STAGES
     from fairlead.agent.early.find_document import find_boot_inputs
-    from fairlead.agent.once import digest_of, find_verdict, keep_verdict, leave_turn, take_turn
+    from fairlead.agent.once import take_turn
 
     _refuse_rest(arguments)
     turn = take_turn(run)
@@ -98,15 +98,24 @@ def _boot(run: Run, arguments: Arguments) -> int:
     if inputs is None:
         run.log("INFO", "no node config, NBC command or boot document: nothing to do")
         return 0
-    digest = digest_of(run, inputs)
-    verdict = None if "again" in arguments.switches else find_verdict(run, digest)
-    if verdict is not None:
-        return verdict
     boot = _new_boot(run, inputs, arguments)
     program = run.host.environment.get("BIN_PATH", "")
     if program and os.path.realpath(program) != os.path.realpath(sys.argv[0]):
         boot.foreign_agent = program
-    exit_code = run_boot(boot, BOOT_STAGES, __version__)
+    return _run_once(boot, BOOT_STAGES, arguments, turn)
+
+
+def _run_once(boot: Boot, stages: tuple[Stage, ...], arguments: Arguments, turn: int | None) -> int:
+    """Run these stages in our turn, unless the document had its run; end as that run did."""
+    from fairlead.agent.boot import report_back, run_boot
+    from fairlead.agent.once import digest_of, find_verdict, keep_verdict, leave_turn
+
+    run = boot.run
+    digest = "" if run.host.is_directory else digest_of(run, boot.inputs)
+    verdict = None if "again" in arguments.switches else find_verdict(run, digest)
+    if verdict is not None:
+        return verdict
+    exit_code = run_boot(boot, stages, __version__)
     keep_verdict(run, digest, exit_code)
     leave_turn(turn)
     report_back(run)
@@ -135,7 +144,6 @@ def _conclude(run: Run, arguments: Arguments) -> int:
 
 
 def _provision(run: Run, arguments: Arguments) -> int:
-    from fairlead.agent.boot import PROVISION_STAGES, run_boot
     from fairlead.agent.stages.stage import Inputs
 
     _refuse_rest(arguments)
@@ -149,7 +157,17 @@ def _provision(run: Run, arguments: Arguments) -> int:
 
         print_out(describe_provision(boot, as_json="json" in arguments.switches))
         return 0
-    return run_boot(boot, PROVISION_STAGES, __version__)
+    from fairlead.agent.boot import PROVISION_STAGES, run_boot
+    from fairlead.agent.once import has_turn_already, take_turn
+
+    if has_turn_already(run):
+        # Whoever started us keeps the verdict.
+        return run_boot(boot, PROVISION_STAGES, __version__)
+    turn = take_turn(run)
+    if not any(given):
+        # Stops, in turn; without a document there is no verdict to keep.
+        return run_boot(boot, PROVISION_STAGES, __version__)
+    return _run_once(boot, PROVISION_STAGES, arguments, turn)
 
 
 def _provision_wait(run: Run, arguments: Arguments) -> int:

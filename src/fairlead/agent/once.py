@@ -2,9 +2,10 @@
 One run per boot document and boot, however many lines start the agent.
 
 systemd starts a unit once at a time, but a person, a script or a second unit may start the agent
-beside it. The verdict of a run that ended is kept below /run, which a reboot empties; a run that
-was killed leaves none, and is tried again. A directory that stands for a machine never reboots,
-so nothing is kept there.
+beside it: AKS custom data starts a launcher that calls `provision`, while fairlead-node.path starts
+`boot`. Every command that provisions takes its turn here. The verdict of a run that ended is kept
+below /run, which a reboot empties; a run that was killed leaves none, and is tried again. A
+directory that stands for a machine never reboots, so nothing is kept there.
 """
 
 from __future__ import annotations
@@ -28,6 +29,12 @@ LOCK = "boot.lock"
 VERDICT = "verdict.json"
 DOCUMENT = "document.json"
 
+# Set for the agent that a run with a turn starts to provision in its place; scripts never see it.
+HELD = "FAIRLEAD_TURN"
+
+# Between the digests of a node config and of an NBC command.
+AND = "+"
+
 # cloud-init's write_files writes in place: what started us may be the first byte of a config. A
 # file that has not grown for this long is whole, however it reads.
 SETTLE_S = 0.5
@@ -42,17 +49,31 @@ def take_turn(run: Run) -> int | None:
     """
     if run.host.is_directory:
         return None
-    import fcntl
-
     try:
         run.host.make_directory(run.layout.state)
         path = run.host.real_path(f"{run.layout.state}/{LOCK}")
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        _wait_for_lock(run, descriptor)
     except OSError as error:
         run.log("WARN", "no lock, so a second agent could run beside this one", error=str(error))
         return None
+    run.host.environment[HELD] = run.id
     return descriptor
+
+
+def _wait_for_lock(run: Run, descriptor: int) -> None:
+    import fcntl
+
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        run.log("INFO", "another agent runs here: waiting for its end")
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+
+
+def has_turn_already(run: Run) -> bool:
+    """Say whether a run that has the turn started this process to provision in its place."""
+    return bool(run.host.environment.get(HELD))
 
 
 def leave_turn(turn: int | None) -> None:
@@ -62,21 +83,37 @@ def leave_turn(turn: int | None) -> None:
 
 
 def digest_of(run: Run, inputs: Inputs) -> str:
-    """Return what tells this boot's document from another, the same before and after a fetch."""
+    """
+    Return what tells this boot's document from another, the same before and after a fetch.
+
+    A node config and an NBC command each have their part, '' for what is not there.
+    """
     fetched = find_file(run.host, run.layout.boot_document)
     if fetched is not None:
         return sha256_of(fetched)
     texts = [find_file(run.host, path) for path in (inputs.node_config, inputs.nbc_command)]
-    return sha256_of(*(sha256_of(text or b"").encode() for text in texts))
+    return AND.join("" if text is None else sha256_of(text) for text in texts)
 
 
 def find_verdict(run: Run, digest: str) -> int | None:
     """Return the exit code of the run that ended with this document in this boot, or None."""
     match read_state(run, VERDICT):
-        case {"digest": str(kept), "exit": int(exit_code), "run": run_id} if kept == digest:
+        case {"digest": str(kept), "exit": int(exit_code), "run": run_id} if _is_one(kept, digest):
             run.log("INFO", "this document had its run", by=run_id, exit_code=exit_code)
             return exit_code
     return None
+
+
+def _is_one(kept: str, digest: str) -> bool:
+    """
+    Say whether both are of one document.
+
+    Custom data writes the node config before the NBC command: whoever starts between the two sees
+    one of them. What both saw must be equal, and there must be something that both saw.
+    """
+    theirs, ours = kept.split(AND), digest.split(AND)
+    seen = [(one, other) for one, other in zip(theirs, ours) if one and other]  # noqa: B905 - 3.10
+    return len(theirs) == len(ours) and bool(seen) and all(one == other for one, other in seen)
 
 
 def keep_verdict(run: Run, digest: str, exit_code: int) -> None:

@@ -61,3 +61,24 @@ def test_a_torn_verdict_is_no_verdict() -> None:
     run = make_run({"/run/fairlead/verdict.json": b'{"digest": "d", "ex'})
 
     assert find_verdict(run, "d") is None
+
+
+def test_what_two_runs_both_saw_decides_whether_it_is_one_document() -> None:
+    run = make_run({CONFIG_PATH: b"one", NBC_PATH: b"two"})
+    both = digest_of(run, Inputs(CONFIG_PATH, NBC_PATH))
+    keep_verdict(run, both, 7)
+
+    assert find_verdict(run, digest_of(run, Inputs(CONFIG_PATH, ""))) == 7
+    assert find_verdict(run, digest_of(run, Inputs("", NBC_PATH))) == 7
+    run.host.write_file(NBC_PATH, b"three", 0o600, sync=True)
+    assert find_verdict(run, digest_of(run, Inputs(CONFIG_PATH, NBC_PATH))) is None
+    assert find_verdict(run, digest_of(run, Inputs("", NBC_PATH))) is None
+
+
+def test_two_runs_that_saw_nothing_saw_no_document() -> None:
+    run = make_run({})
+    nothing = digest_of(run, Inputs(CONFIG_PATH, ""))
+
+    keep_verdict(run, nothing, 1)
+
+    assert find_verdict(run, nothing) is None

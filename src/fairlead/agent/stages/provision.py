@@ -9,6 +9,7 @@ from __future__ import annotations
 from fairlead.agent.aks.command import BOOTSTRAP_COMMAND
 from fairlead.agent.files import find_file
 from fairlead.agent.host import is_regular_file
+from fairlead.agent.once import HELD
 from fairlead.agent.report.redact import RedactedLines
 from fairlead.agent.report.status import Outcome, find_status
 from fairlead.agent.stages.other_agent import (
@@ -186,7 +187,9 @@ def _run_child(boot: Boot, command: list[str], environment: dict[str, str]) -> O
         if "\0" in value:
             raise InputError("holds a NUL byte, which no environment can carry", field=name)
     lines = RedactedLines(boot.run.redactor, lambda text: boot.run.host.say(text.encode()))
-    finished = boot.run.host.run(command, environment=environment, on_output=lines.feed)
+    # An agent that a script starts takes its own turn.
+    own = {name: value for name, value in environment.items() if name != HELD}
+    finished = boot.run.host.run(command, environment=own, on_output=lines.feed)
     lines.close()
     return _outcome_of(finished)
 
