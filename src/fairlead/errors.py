@@ -38,9 +38,17 @@ class TrustError(FairleadError):
 
 
 class UnavailableError(FairleadError):
-    """Something outside did not answer in time."""
+    """
+    Something outside did not answer in time, or not well.
+
+    `said` is what it printed last: not part of the message, because it may hold secrets.
+    """
 
     exit_code = 4
+
+    def __init__(self, message: str, *, said: str = "") -> None:
+        self.said = said
+        super().__init__(message)
 
 
 class ConflictError(FairleadError):

@@ -33,7 +33,7 @@ def test_a_boot_ends_as_its_case_says(folder: Path, suite: str) -> None:
             "restarts": result.restarts(),
         }
         expected = {name: outcome[name] for name in found if name in outcome}
-        assert set(outcome) <= {*found, "config", "files"}, "a word that nobody looks at"
+        assert set(outcome) <= {*found, "config", "files", "said"}, "a word that nobody looks at"
 
         told = result.journal[-6000:] + result.node.console()[-2000:]
         assert {name: found[name] for name in expected} == expected, told
@@ -41,3 +41,5 @@ def test_a_boot_ends_as_its_case_says(folder: Path, suite: str) -> None:
             assert config_on(case, result.node) == (case.node_config(), "0600")
         for path, text in outcome.get("files", {}).items():
             assert result.node.read(path) == text
+        for path, text in outcome.get("said", {}).items():
+            assert text in result.node.read(path), path

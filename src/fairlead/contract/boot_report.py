@@ -29,8 +29,17 @@ STOPPED = "stopped"
 UNFINISHED = "unfinished"
 OUTCOMES = (DONE, SKIPPED, STOPPED, UNFINISHED)
 
-# Tried in order until the report fits: how long a cause may be, and whether done steps stay.
-_SHORTENINGS = ((400, True), (120, True), (40, True), (40, False), (0, False))
+# Tried in order until the report fits: how long a cause may be, how long that of a stage that
+# stopped the boot (it holds the last lines of what failed), and whether done steps stay.
+_SHORTENINGS = (
+    (400, 1000, True),
+    (120, 1000, True),
+    (40, 600, True),
+    (40, 600, False),
+    (0, 600, False),
+    (0, 40, False),
+    (0, 0, False),
+)
 
 
 class StageReport:
@@ -97,8 +106,9 @@ def compact_fields(report: BootReport) -> dict[str, Any]:
     if _size(fields) <= LARGEST_REPORT_BYTES:
         return fields
     fields["shortened"] = True
-    for longest_cause, keeps_steps in _SHORTENINGS:
-        fields["stages"] = _shortened_stages(report, longest_cause, keeps_steps=keeps_steps)
+    for longest_cause, longest_stopped, keeps_steps in _SHORTENINGS:
+        longest = (longest_cause, longest_stopped)
+        fields["stages"] = _shortened_stages(report, longest, keeps_steps=keeps_steps)
         if _size(fields) <= LARGEST_REPORT_BYTES:
             return fields
     for name in sorted(report.facts, key=lambda name: -_size(report.facts[name])):
@@ -156,10 +166,14 @@ def _number(value: Any, where: str) -> float:
 
 
 def _shortened_stages(
-    report: BootReport, longest_cause: int, *, keeps_steps: bool
+    report: BootReport, longest: tuple[int, int], *, keeps_steps: bool
 ) -> list[list[Any]]:
+    """`longest` is the longest cause, and the longest of a stage that stopped the boot."""
     return [
-        [stage.name, stage.start_ms, stage.took_ms, stage.outcome, stage.cause[:longest_cause]]
+        [
+            *(stage.name, stage.start_ms, stage.took_ms, stage.outcome),
+            stage.cause[: longest[stage.outcome == STOPPED]],
+        ]
         for stage in report.stages
         if keeps_steps or "/" not in stage.name or stage.outcome != DONE
     ]

@@ -39,14 +39,19 @@ _OURS = "fairlead"
 
 
 class Outcome:
-    """How provisioning ended. `exit_code` is the status's; 0 means provisioned."""
+    """
+    How provisioning ended. `exit_code` is the status's; 0 means provisioned.
 
-    __slots__ = ("error", "exit_code", "output")
+    `said` is what a program that failed printed last, for the cause of its stage.
+    """
 
-    def __init__(self, exit_code: int, error: str = "", output: str = "") -> None:
+    __slots__ = ("error", "exit_code", "output", "said")
+
+    def __init__(self, exit_code: int, error: str = "", output: str = "", said: str = "") -> None:
         self.exit_code = exit_code
         self.error = error
         self.output = output
+        self.said = said
 
 
 def spare_of(layout: Layout, path: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fairlead.agent.files import find_file
 from fairlead.agent.report.datapoints import boot_fact_of, read_boot_stamps
 from fairlead.agent.report.record import find_boot_id, parse_record
-from fairlead.contract.boot_report import UNFINISHED, report_fields
+from fairlead.contract.boot_report import STOPPED, UNFINISHED, report_fields
 from fairlead.contract.json_text import encode_json
 from fairlead.errors import InputError
 
@@ -67,6 +67,9 @@ def render_waterfall(run: BootReport) -> str:
         verdict = "provisioned" if run.exit_code == 0 else f"failed with exit code {run.exit_code}"
     lines = [f"boot {run.run_id} of {run.started}, agent {run.agent}, layout {run.layout}"]
     lines.append(f"{verdict}, {_duration(end_ms)}")
+    # The first that stopped is the step; its stage says the same again.
+    stopped = [stage for stage in run.stages if stage.outcome == STOPPED and stage.cause]
+    lines += [f"because {stage.name}: {stage.cause}" for stage in stopped[:1]]
     for stage in sorted(run.stages, key=lambda stage: (stage.start_ms, "/" in stage.name)):
         took = "?" if stage.outcome == UNFINISHED else _duration(stage.took_ms)
         bar = _bar(stage, end_ms)

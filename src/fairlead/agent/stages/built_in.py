@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fairlead.agent.report.clock_text import milliseconds
+from fairlead.agent.report.last_lines import tell_error
 from fairlead.agent.report.status import Outcome
 from fairlead.agent.steps.run import run_steps
 from fairlead.agent.steps.table import NODE_STEPS
@@ -25,7 +26,10 @@ def run_built_in_steps(boot: Boot, config: NodeConfig) -> Outcome:
         record.end_step(f"provision/{name}", took_ms, word, cause)
         boot.run.log("INFO", "step", step=name, outcome=word, took_ms=took_ms, cause=cause)
 
-    result = run_steps(NODE_STEPS, boot.run.host, config, note_step)
+    def tell(error: Exception) -> str:
+        return tell_error(boot.run.redactor, error)
+
+    result = run_steps(NODE_STEPS, boot.run.host, config, note_step, tell)
     lines = []
     for run in result.runs:
         outcome = run.outcome
@@ -33,5 +37,5 @@ def run_built_in_steps(boot: Boot, config: NodeConfig) -> Outcome:
         lines += [f"{run.name}: already: {found}" for found in outcome.already]
     output = "\n".join(lines)
     if result.error is not None:
-        return Outcome(STEP_FAILED, f"step {result.stopped_by}: {result.error}", output)
+        return Outcome(STEP_FAILED, f"step {result.stopped_by}: {result.cause}", output)
     return Outcome(0, output=output)

@@ -10,8 +10,9 @@ from fairlead.agent.aks.command import BOOTSTRAP_COMMAND
 from fairlead.agent.files import find_file
 from fairlead.agent.host import is_regular_file
 from fairlead.agent.once import HELD
+from fairlead.agent.report.last_lines import last_lines
 from fairlead.agent.report.redact import RedactedLines
-from fairlead.agent.report.status import Outcome, find_status
+from fairlead.agent.report.status import Outcome, find_status, read_status
 from fairlead.agent.stages.other_agent import (
     PROVISION_DEADLINE_S,
     provision_flags,
@@ -68,7 +69,9 @@ def provision(boot: Boot) -> StageEnd:
         outcome = _provision_from_config(boot)
     boot.outcome = outcome
     if outcome.exit_code != 0:
-        raise UnavailableError(outcome.error or f"exit code {outcome.exit_code}")
+        error = outcome.error or f"exit code {outcome.exit_code}"
+        told = last_lines(boot.run.redactor, outcome.said)
+        raise UnavailableError(f"{error}: {told}" if told else error)
     return done()
 
 
@@ -191,14 +194,24 @@ def _run_child(boot: Boot, command: list[str], environment: dict[str, str]) -> O
     own = {name: value for name, value in environment.items() if name != HELD}
     finished = boot.run.host.run(command, environment=own, on_output=lines.feed)
     lines.close()
-    return _outcome_of(finished)
+    return _outcome_of(boot, finished)
 
 
-def _outcome_of(finished: Finished) -> Outcome:
+def _outcome_of(boot: Boot, finished: Finished) -> Outcome:
     output = finished.output.decode("utf-8", "replace")
     if finished.exit_code == 0:
         return Outcome(0, output=output)
-    return Outcome(finished.exit_code, f"exit status {finished.exit_code}", output)
+    said = output if output.strip() else _output_in_status(boot)
+    return Outcome(finished.exit_code, f"exit status {finished.exit_code}", output, said)
+
+
+def _output_in_status(boot: Boot) -> str:
+    """Return what scripts that print to a log of their own put into the status they left."""
+    try:
+        output = read_status(boot.run.host, boot.run.layout).get("Output", "")
+    except (OSError, InputError):
+        return ""
+    return output if isinstance(output, str) else ""
 
 
 def _provision_elsewhere(boot: Boot) -> Outcome:
@@ -206,7 +219,7 @@ def _provision_elsewhere(boot: Boot) -> Outcome:
     words = ["provision", *provision_flags(boot)]
     finished = run_other_agent(boot, boot.agent, words, PROVISION_DEADLINE_S)
     if boot.agent == boot.foreign_agent or not _died(boot, finished):
-        return _outcome_of(finished)
+        return _outcome_of(boot, finished)
     cause = "hangs" if finished.is_timeout else f"died with exit code {finished.exit_code}"
     boot.run.log("ERROR", "staged agent gave no verdict, the baked one goes on", cause=cause)
     boot.run.record.note("fell_back", f"staged agent {cause}")

@@ -49,15 +49,28 @@ class StepsResult:
         self.error = error
 
     @property
+    def cause(self) -> str:
+        """Why the steps stopped, or ''."""
+        return self.runs[-1].cause if self.error is not None else ""
+
+    @property
     def stopped_by(self) -> str:
         """The name of the step that stopped the boot, or ''."""
         return self.runs[-1].name if self.error is not None else ""
 
 
 def run_steps(
-    steps: Iterable[Step], host: Host, config: NodeConfig, on_step: OnStep
+    steps: Iterable[Step],
+    host: Host,
+    config: NodeConfig,
+    on_step: OnStep,
+    tell: Callable[[Exception], str] = str,
 ) -> StepsResult:
-    """Run each step once, in order, up to the first STOP_BOOT failure; tell on_step after each."""
+    """
+    Run each step once, in order, up to the first STOP_BOOT failure; tell on_step after each.
+
+    `tell` gives the cause of an error.
+    """
     runs: list[StepRun] = []
     for step in steps:
         start_ns = host.monotonic_ns()
@@ -66,7 +79,7 @@ def run_steps(
         word, cause = DONE, outcome.note
         if error is not None:
             word = STOPPED if step.on_failure == STOP_BOOT else SKIPPED
-            cause = str(error)
+            cause = tell(error)
         runs.append(StepRun(step.name, duration_ns, word, cause, outcome))
         on_step(step.name, start_ns, duration_ns, word, cause)
         if word == STOPPED:

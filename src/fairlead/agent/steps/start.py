@@ -27,6 +27,7 @@ from fairlead.agent.steps.systemd import (
     unit_properties,
 )
 from fairlead.agent.steps.units import CONTAINERD, KUBELET
+from fairlead.agent.steps.watch import describe_state, last_words_of, watch_service
 from fairlead.agent.steps.write import SECRET
 from fairlead.errors import UnavailableError
 
@@ -86,8 +87,9 @@ def apply_containerd_start(host: Host, config: NodeConfig) -> StepOutcome:
         return outcome
     _start(host, CONTAINERD, config, outcome)
     socket = containerd_config.SOCKET
-    if not wait_until(host, SOCKET_DEADLINE_S, lambda: host.can_connect(socket)):
-        raise UnavailableError(_silence(host, CONTAINERD, socket, SOCKET_DEADLINE_S))
+    _wait_for_answer(
+        host, CONTAINERD, (socket, SOCKET_DEADLINE_S), lambda: host.can_connect(socket)
+    )
     return outcome
 
 
@@ -103,8 +105,7 @@ def apply_kubelet_start(host: Host, config: NodeConfig) -> StepOutcome:
         outcome.note = "the config switches the kubelet's health port off: not waited for"
         return outcome
     url = f"http://127.0.0.1:{port}/healthz"
-    if not wait_until(host, HEALTH_DEADLINE_S, lambda: _is_healthy(host, url)):
-        raise UnavailableError(_silence(host, KUBELET, url, HEALTH_DEADLINE_S))
+    _wait_for_answer(host, KUBELET, (url, HEALTH_DEADLINE_S), lambda: _is_healthy(host, url))
     return outcome
 
 
@@ -116,6 +117,28 @@ def wait_until(host: Host, deadline_s: float, is_there: Callable[[], bool]) -> b
             return False
         host.sleep(POLL_S)
     return True
+
+
+def _wait_for_answer(
+    host: Host, unit: str, where_how_long: tuple[str, float], answers: Callable[[], bool]
+) -> None:
+    """Return when the service answers; raise at once if it dies, and when its time is over."""
+    if answers():
+        return
+    watch = watch_service(host, unit)
+
+    def is_there() -> bool:
+        watch.refuse_death()
+        return answers()
+
+    where, deadline_s = where_how_long
+    if not wait_until(host, deadline_s, is_there):
+        state = unit_properties(host, unit, "ActiveState,SubState")
+        raise UnavailableError(
+            f"{unit} did not answer at {where} within {deadline_s:g} s; systemd says "
+            f"{describe_state(state)}; see journalctl -u {unit}",
+            said=last_words_of(host, unit),
+        )
 
 
 def _start(host: Host, unit: str, config: NodeConfig, outcome: StepOutcome) -> None:
@@ -133,7 +156,10 @@ def _start(host: Host, unit: str, config: NodeConfig, outcome: StepOutcome) -> N
         outcome.already.append(f"{unit} runs on these files")
         return
     verb = "restart" if is_active else "start"
-    run_command(host, ["systemctl", verb, unit], START_DEADLINE_S)
+    try:
+        run_command(host, ["systemctl", verb, unit], START_DEADLINE_S)
+    except UnavailableError as error:
+        raise UnavailableError(str(error), said=last_words_of(host, unit)) from error
     write_atomically(host, marker, digest, SECRET)
     outcome.changed.append(f"{verb}ed {unit}")
 
@@ -162,12 +188,3 @@ def _is_healthy(host: Host, url: str) -> bool:
         return host.fetch_status(url) == HEALTHY
     except OSError:
         return False
-
-
-def _silence(host: Host, unit: str, where: str, deadline_s: float) -> str:
-    state = unit_properties(host, unit, "ActiveState,SubState")
-    return (
-        f"{unit} did not answer at {where} within {deadline_s:g} s; systemd says "
-        f"{state.get('ActiveState', '?')} ({state.get('SubState', '?')}); "
-        f"see journalctl -u {unit}"
-    )

@@ -56,6 +56,11 @@ class Machine(SimHost):
         self.loaded: dict[str, bytes] = {}
         self.kernel_is_stubborn = False
         self.health = 200
+        # What each service's process is, and what it printed; one that is in `dying` dies young.
+        self.processes: dict[str, int] = {}
+        self.journal: dict[str, bytes] = {}
+        self.dying: dict[str, float] = {}
+        self.deaths: dict[str, int] = {}
         self.statuses: dict[str, int] = {}
         self.containerd_version = b"containerd example.test/containerd v1.7.22 abc\n"
         self.programs = {
@@ -64,6 +69,7 @@ class Machine(SimHost):
             "/usr/lib/systemd/systemd-sysctl": lambda *_: self._sysctl(),
             "systemd-tmpfiles": lambda *_: self._huge_pages(),
             "/usr/bin/containerd": lambda *_: Finished(0, self.containerd_version),
+            "journalctl": lambda _host, command, _env: self._journal(command),
             "fallocate": lambda *_: OK,
             "mkswap": lambda *_: OK,
         }
@@ -108,7 +114,7 @@ class Machine(SimHost):
     def commands(self) -> list[str]:
         """What was started, except questions."""
         lines = [" ".join(command) for command in self.started]
-        questions = ("systemctl show", "/usr/bin/containerd --version")
+        questions = ("systemctl show", "/usr/bin/containerd --version", "journalctl")
         return [line for line in lines if not line.startswith(questions)]
 
     def can_connect(self, path: str) -> bool:
@@ -154,10 +160,32 @@ class Machine(SimHost):
                 "yes" if self.loaded[unit] != self._unit_files(unit) else "no" for unit in units
             ]
             return Finished(0, "\n\n".join(answers).encode() + b"\n")
+        if not units:
+            return Finished(1, b"this systemd keeps no time stamps\n")
         active = "active" if units[0] in self.active else "inactive"
         enabled = "enabled" if units[0] in self.enabled else "disabled"
         text = f"ActiveState={active}\nSubState=running\nUnitFileState={enabled}\n"
-        return Finished(0, text.encode())
+        if units[0] in self.deaths:
+            text = "ActiveState=activating\nSubState=auto-restart\nResult=exit-code\n"
+            text += f"ExecMainStatus={self.deaths[units[0]]}\n"
+        process = self.processes.get(units[0], 0) if units[0] in self.active else 0
+        return Finished(0, f"{text}MainPID={process}\n".encode())
+
+    def _journal(self, command: list[str]) -> Finished:
+        return Finished(0, self.journal.get(command[-1].removeprefix("_SYSTEMD_UNIT="), b""))
+
+    def sleep(self, seconds: float) -> None:
+        super().sleep(seconds)
+        for unit in list(self.dying):
+            self.dying[unit] -= seconds
+            if self.dying[unit] <= 0:
+                del self.dying[unit]
+                self._die(unit)
+
+    def _die(self, unit: str) -> None:
+        self.active.discard(unit)
+        self.deaths[unit] = 1
+        self.remove(f"/proc/{self.processes.pop(unit)}")
 
     def _reload(self) -> Finished:
         self.load_units()
@@ -173,6 +201,8 @@ class Machine(SimHost):
 
     def _activate(self, unit: str) -> Finished:
         self.active.add(unit)
+        self.processes[unit] = 100 + len(self.started)
+        self.put(f"/proc/{self.processes[unit]}", b"")
         if unit == "var-swapfile.swap":
             reserve = next(c for c in reversed(self.started) if c[0] == "fallocate")
             size_kib = int(reserve[2].removesuffix("MiB")) * 1024 - 4

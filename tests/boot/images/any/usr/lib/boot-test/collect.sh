@@ -12,5 +12,6 @@ systemctl show --property=Id,LoadState,ActiveState,SubState,Result,NRestarts,Con
     sysinit.target basic.target network-online.target cloud-config.target multi-user.target \
     cloud-init.target >"$directory/units"
 systemctl list-units --failed --plain --no-legend >"$directory/failed"
+/usr/lib/fairlead/fairlead-node report >"$directory/report"
 journalctl --boot --output=short-monotonic >"$directory/journal"
 touch "$directory/collected"
