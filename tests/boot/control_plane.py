@@ -89,7 +89,7 @@ def make_certificate(directory: Path) -> str:
     ca, ca_key, leaf, leaf_key = (
         directory / name for name in ("ca.pem", "ca.key", "leaf.pem", "leaf.key")
     )
-    names = f"subjectAltName=IP:{METADATA_ADDRESS},DNS:{NAME}"
+    names = f"subjectAltName=IP:{METADATA_ADDRESS},IP:127.0.0.1,DNS:{NAME}"
     _openssl(*_KEY, "-subj", "/CN=boot test CA", "-keyout", str(ca_key), "-out", str(ca))
     _openssl(
         *(*_KEY, "-subj", "/CN=control plane", "-keyout", str(leaf_key), "-out", str(leaf)),

@@ -1,6 +1,7 @@
 """What failed says why itself, wherever somebody looks, and without secrets."""
 
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -37,7 +38,7 @@ PLAIN_STATUS = "/var/log/fairlead/provision.json"
 PLAIN_RECORD = "/var/log/fairlead/record.jsonl"
 
 
-def boot_plain(machine: Machine) -> tuple[int, BootReport, dict[str, str]]:
+def boot_plain(machine: Machine) -> tuple[int, BootReport, dict[str, Any]]:
     """Boot a machine without scripts; return its exit code, its record and its status."""
     machine.put("/etc/fairlead/node-config.json", json.dumps(BUILT_IN_CONFIG).encode(), 0o600)
     run = Run(machine, Layout("fairlead", {}), "0011223344556677")
@@ -211,3 +212,23 @@ def test_the_waterfall_begins_with_the_whole_line_of_what_failed() -> None:
 
     assert lines[2] == f"because provision/start-kubelet: {cause}"
     assert len([line for line in lines if line.startswith("because")]) == 1
+
+
+def test_a_node_that_nobody_could_confirm_is_told_apart_in_the_status() -> None:
+    code, report, status = boot_plain(Machine.fresh())
+
+    doubt = "https://api.example.test:443 did not answer within 5 s"
+    assert (code, status["ExitCode"]) == (0, "0")
+    assert report.facts["unconfirmed"] == doubt
+    assert status["fairlead"]["facts"]["unconfirmed"] == doubt
+
+
+def test_a_directory_is_provisioned_at_once_and_says_that_no_kubelet_runs() -> None:
+    machine = Machine.fresh()
+    machine.is_directory = True
+
+    code, report, _ = boot_plain(machine)
+
+    assert code == 0
+    assert report.facts["unconfirmed"] == "no kubelet was started: files only"
+    assert report.took_ms < 1000

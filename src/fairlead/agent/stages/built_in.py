@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 # The status of a boot that a built-in step stopped; no AKS script uses this code.
 STEP_FAILED = 241
 
+# The fact of the boot report, and so of the status, that tells an unconfirmed node apart.
+UNCONFIRMED = "unconfirmed"
+
 
 def run_built_in_steps(boot: Boot, config: NodeConfig) -> Outcome:
     """Run every step, recording each as `provision/<step>`; the output lists what changed."""
@@ -38,4 +41,8 @@ def run_built_in_steps(boot: Boot, config: NodeConfig) -> Outcome:
     output = "\n".join(lines)
     if result.error is not None:
         return Outcome(STEP_FAILED, f"step {result.stopped_by}: {result.cause}", output)
+    doubts = [run.outcome.unconfirmed for run in result.runs if run.outcome.unconfirmed]
+    if doubts:
+        record.note(UNCONFIRMED, "; ".join(doubts))
+        boot.run.log("WARN", "provisioned, but not confirmed", cause="; ".join(doubts))
     return Outcome(0, output=output)

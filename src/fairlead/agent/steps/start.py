@@ -109,13 +109,15 @@ def apply_kubelet_start(host: Host, config: NodeConfig) -> StepOutcome:
     return outcome
 
 
-def wait_until(host: Host, deadline_s: float, is_there: Callable[[], bool]) -> bool:
+def wait_until(
+    host: Host, deadline_s: float, is_there: Callable[[], bool], poll_s: float = POLL_S
+) -> bool:
     """Ask until the answer is yes; False after the deadline. Asks at least once."""
     end_ns = host.monotonic_ns() + int(deadline_s * NS_PER_S)
     while not is_there():
         if host.monotonic_ns() >= end_ns:
             return False
-        host.sleep(POLL_S)
+        host.sleep(poll_s)
     return True
 
 

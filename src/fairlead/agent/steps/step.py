@@ -23,15 +23,17 @@ class StepOutcome:
     """
     What a step did and what it found done, in short sentences that never hold a secret.
 
-    A second run of any step leaves `changed` empty.
+    A second run of any step leaves `changed` empty. `unconfirmed` is what a provisioned node may
+    still lack because nobody could be asked; '' if nothing.
     """
 
-    __slots__ = ("already", "changed", "note")
+    __slots__ = ("already", "changed", "note", "unconfirmed")
 
     def __init__(self, changed: list[str], already: list[str], note: str) -> None:
         self.changed = changed
         self.already = already
         self.note = note
+        self.unconfirmed = ""
 
     def add_note(self, sentence: str) -> None:
         """Say one more thing that a reader of the boot report should know."""

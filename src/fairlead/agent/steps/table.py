@@ -46,5 +46,6 @@ NODE_STEPS = (
     Step("systemd-units", apply_units, STOP_BOOT),
     Step("start-containerd", apply_containerd_start, STOP_BOOT),
     Step("start-kubelet", apply_kubelet_start, STOP_BOOT),
-    Step("wait-for-node", apply_node_object, BOOT_ANYWAY),
+    # What cannot be confirmed is a note; only a dead kubelet or a refused machine fails.
+    Step("wait-for-node", apply_node_object, STOP_BOOT),
 )

@@ -58,6 +58,7 @@ class Machine(SimHost):
         self.health = 200
         # What each service's process is, and what it printed; one that is in `dying` dies young.
         self.processes: dict[str, int] = {}
+        self.began_us: dict[str, int] = {}
         self.journal: dict[str, bytes] = {}
         self.dying: dict[str, float] = {}
         self.deaths: dict[str, int] = {}
@@ -169,6 +170,7 @@ class Machine(SimHost):
             text = "ActiveState=activating\nSubState=auto-restart\nResult=exit-code\n"
             text += f"ExecMainStatus={self.deaths[units[0]]}\n"
         process = self.processes.get(units[0], 0) if units[0] in self.active else 0
+        text += f"ExecMainStartTimestampMonotonic={self.began_us.get(units[0], 0)}\n"
         return Finished(0, f"{text}MainPID={process}\n".encode())
 
     def _journal(self, command: list[str]) -> Finished:
@@ -203,6 +205,7 @@ class Machine(SimHost):
         self.active.add(unit)
         self.processes[unit] = 100 + len(self.started)
         self.put(f"/proc/{self.processes[unit]}", b"")
+        self.began_us[unit] = self.monotonic_ns() // 1000
         if unit == "var-swapfile.swap":
             reserve = next(c for c in reversed(self.started) if c[0] == "fallocate")
             size_kib = int(reserve[2].removesuffix("MiB")) * 1024 - 4

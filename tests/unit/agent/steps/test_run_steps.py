@@ -95,5 +95,5 @@ def test_the_order_of_the_steps_and_what_each_may_stop() -> None:
         ("systemd-units", "stop-boot"),
         ("start-containerd", "stop-boot"),
         ("start-kubelet", "stop-boot"),
-        ("wait-for-node", "boot-anyway"),
+        ("wait-for-node", "stop-boot"),
     ]
