@@ -386,6 +386,7 @@ def test_the_report_is_a_waterfall_for_people_and_data_for_scripts(tmp_path: Pat
         "check-hotfix",
         "download-hotfix",
         "choose-agent",
+        "wait-for-machine",
         "provision",
     ]
     assert told["exit"] == 0

@@ -18,6 +18,7 @@ from fairlead.agent.stages.fetch_config import fetch_config
 from fairlead.agent.stages.provision import provision
 from fairlead.agent.stages.read_features import read_features
 from fairlead.agent.stages.stage import Stage
+from fairlead.agent.stages.wait_for_machine import wait_for_machine
 from fairlead.contract.boot_report import SKIPPED, STOPPED
 from fairlead.errors import FairleadError
 
@@ -39,6 +40,8 @@ BOOT_STAGES = (
     Stage("check-hotfix", check_hotfix, BOOT_ANYWAY),
     Stage("download-hotfix", download_hotfix, BOOT_ANYWAY),
     Stage("choose-agent", choose_agent, BOOT_ANYWAY),
+    # What is ours is done by here; scripts were written for a machine that is up.
+    Stage("wait-for-machine", wait_for_machine, BOOT_ANYWAY),
     Stage("provision", provision, STOP_BOOT),
 )
 

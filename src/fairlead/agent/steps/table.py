@@ -19,6 +19,7 @@ from fairlead.agent.steps.kubelet.config import apply_kubelet_config
 from fairlead.agent.steps.kubelet.flags import apply_kubelet_flags
 from fairlead.agent.steps.kubelet.kubeconfig import apply_kubeconfig
 from fairlead.agent.steps.kubelet.node_object import apply_node_object
+from fairlead.agent.steps.machine import apply_machine
 from fairlead.agent.steps.pool_files import apply_pool_files
 from fairlead.agent.steps.programs import apply_programs
 from fairlead.agent.steps.proxy import apply_proxy
@@ -45,6 +46,8 @@ NODE_STEPS = (
     Step("bootstrap-kubeconfig", apply_kubeconfig, STOP_BOOT),
     Step("systemd-units", apply_units, STOP_BOOT),
     Step("start-containerd", apply_containerd_start, STOP_BOOT),
+    # The kubelet registers under the machine's name, and reports its addresses.
+    Step("wait-for-machine", apply_machine, BOOT_ANYWAY),
     Step("start-kubelet", apply_kubelet_start, STOP_BOOT),
     # What cannot be confirmed is a note; only a dead kubelet or a refused machine fails.
     Step("wait-for-node", apply_node_object, STOP_BOOT),

@@ -56,6 +56,10 @@ class Machine(SimHost):
         self.loaded: dict[str, bytes] = {}
         self.kernel_is_stubborn = False
         self.health = 200
+        # How long the machine takes to reach a target.
+        self.targets_take_s = 0.0
+        # After how much sleep it gets the host name in its file; None: never.
+        self.named_after_s: float | None = None
         # What each service's process is, and what it printed; one that is in `dying` dies young.
         self.processes: dict[str, int] = {}
         self.began_us: dict[str, int] = {}
@@ -113,10 +117,11 @@ class Machine(SimHost):
         self.loaded = {unit: self._unit_files(unit) for unit in UNITS}
 
     def commands(self) -> list[str]:
-        """What was started, except questions."""
+        """What was started, except questions and waits."""
         lines = [" ".join(command) for command in self.started]
         questions = ("systemctl show", "/usr/bin/containerd --version", "journalctl")
-        return [line for line in lines if not line.startswith(questions)]
+        asked = [line for line in lines if not line.startswith(questions)]
+        return [line for line in asked if not line.endswith(".target")]
 
     def can_connect(self, path: str) -> bool:
         return path == CONTAINERD_SOCKET and "containerd.service" in self.active
@@ -178,6 +183,11 @@ class Machine(SimHost):
 
     def sleep(self, seconds: float) -> None:
         super().sleep(seconds)
+        if self.named_after_s is not None:
+            self.named_after_s -= seconds
+            if self.named_after_s <= 0:
+                self.named_after_s = None
+                self.put("/proc/sys/kernel/hostname", self.read_file("/etc/hostname"))
         for unit in list(self.dying):
             self.dying[unit] -= seconds
             if self.dying[unit] <= 0:
@@ -202,6 +212,9 @@ class Machine(SimHost):
         return self._stop(unit)
 
     def _activate(self, unit: str) -> Finished:
+        if unit.endswith(".target"):
+            self.sleep(self.targets_take_s)
+            return OK
         self.active.add(unit)
         self.processes[unit] = 100 + len(self.started)
         self.put(f"/proc/{self.processes[unit]}", b"")

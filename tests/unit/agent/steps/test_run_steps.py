@@ -94,6 +94,7 @@ def test_the_order_of_the_steps_and_what_each_may_stop() -> None:
         ("bootstrap-kubeconfig", "stop-boot"),
         ("systemd-units", "stop-boot"),
         ("start-containerd", "stop-boot"),
+        ("wait-for-machine", "boot-anyway"),
         ("start-kubelet", "stop-boot"),
         ("wait-for-node", "stop-boot"),
     ]
