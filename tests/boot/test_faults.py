@@ -104,7 +104,8 @@ def test_an_agent_that_hangs_is_ended_by_its_deadline_and_the_next_one_provision
     tmp_path: Path,
 ) -> None:
     with a_machine(tmp_path, MARK + f"{FIRST} && sleep 600\n" + RUN) as machine:
-        machine.drop_in("[Service]\nTimeoutStartSec=2\n")
+        # Longer than the wait for the network, which a try has to get through first.
+        machine.drop_in("[Service]\nTimeoutStartSec=10\n")
         machine.start()
 
         end = end_of(machine)
@@ -116,7 +117,7 @@ def test_an_agent_that_hangs_in_every_try_is_given_up_and_the_waiter_hears_of_it
     tmp_path: Path,
 ) -> None:
     with a_machine(tmp_path, "sleep 600\n") as machine:
-        machine.drop_in("[Unit]\nStartLimitBurst=3\n[Service]\nTimeoutStartSec=1\n")
+        machine.drop_in("[Unit]\nStartLimitBurst=3\n[Service]\nTimeoutStartSec=10\n")
         machine.start()
 
         end = end_of(machine)
