@@ -38,7 +38,9 @@ class Run:
         self.redactor = Redactor()
         # A dry run speaks on stderr only.
         self.is_dry = is_dry
-        self.started_ns = host.now_ns()
+        # On the monotonic clock, like every start of an event: the first time sync of a machine
+        # may set the wall clock by years in the middle of a boot.
+        self.started_ns = host.monotonic_ns()
         self.record = Recorder(host, layout.record, self.redactor)
 
     def log(self, level: str, message: str, **facts: object) -> None:
@@ -57,11 +59,16 @@ class Run:
         except OSError:
             return
 
+    def wall_ns(self, monotonic_ns: int) -> int:
+        """Return what the wall clock, as it is set now, shows for a monotonic instant."""
+        return self.host.now_ns() - (self.host.monotonic_ns() - monotonic_ns)
+
     def event(self, task: str, message: str, level: str, start_ns: int) -> None:
-        """Leave one event file for the cloud's guest agent, from start_ns until now."""
+        """Leave one event file for the cloud's guest agent, from start_ns (monotonic) until now."""
+        duration_ns = self.host.monotonic_ns() - start_ns
         end_ns = self.host.now_ns()
-        start, end = event_time(start_ns), event_time(end_ns)
-        duration_ms = (end_ns - start_ns) // NS_PER_MS
+        start, end = event_time(end_ns - duration_ns), event_time(end_ns)
+        duration_ms = duration_ns // NS_PER_MS
         event = {
             "Timestamp": start,
             "OperationId": end,

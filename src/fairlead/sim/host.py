@@ -49,6 +49,8 @@ class SimHost:
         self.said = bytearray()
         self.console = bytearray()
         self.started: list[list[str]] = []
+        # What the wall clock showed when the machine was switched on; a time sync changes it.
+        self.clock_ns = BOOTED_NS
         self.operations = 0
         self._stops_at = stops_at
         self._elapsed_ns = 0
@@ -191,7 +193,7 @@ class SimHost:
         self.console += text
 
     def now_ns(self) -> int:
-        return BOOTED_NS + self.monotonic_ns()
+        return self.clock_ns + self.monotonic_ns()
 
     def monotonic_ns(self) -> int:
         self._elapsed_ns += TICK_NS

@@ -64,7 +64,7 @@ def test_an_event_is_one_file_named_by_nanoseconds_and_readable_by_all() -> None
     disk = make_disk({})
     run = make_run(SimHost(disk))
 
-    run.event("ProvisionWait", "Completed", "Informational", 1_800_000_000_000_000_000)
+    run.event("ProvisionWait", "Completed", "Informational", 0)
 
     (path,) = [path for path in disk.names if path.startswith(EVENTS_PATH + "/")]
     event = json.loads(disk.read(path).content)

@@ -24,6 +24,11 @@ def status_time(ns: int) -> str:
     return time.strftime("%a %Y-%m-%d %H:%M:%S UTC", time.gmtime(ns // NS_PER_S))
 
 
+def date_time(ns: int) -> str:
+    """Return `Tue Nov 12 17:23:33 UTC 2024`, as `date` prints it, which AKS scripts use for CSE."""
+    return time.strftime("%a %b %e %H:%M:%S UTC %Y", time.gmtime(ns // NS_PER_S))
+
+
 def milliseconds(ns: int) -> float:
     """Return milliseconds with one decimal."""
     return round(ns / NS_PER_MS, 1)

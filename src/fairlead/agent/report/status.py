@@ -15,7 +15,7 @@ from fairlead.agent.files import (
     publish_if_absent,
     remove_if_present,
 )
-from fairlead.agent.report.clock_text import NS_PER_S, status_time
+from fairlead.agent.report.clock_text import NS_PER_S, date_time
 from fairlead.contract.json_text import Pairs, encode_json, parse_json, plain
 from fairlead.errors import InputError
 
@@ -162,8 +162,8 @@ def _status_fields(run: Run, outcome: Outcome) -> dict[str, Any]:
     boot = boot_fact_of(stamps)
     if boot:
         run.record.note("boot", boot)
-    started = status_time(run.started_ns)
-    seconds = (run.host.now_ns() - run.started_ns) // NS_PER_S
+    started = date_time(run.wall_ns(run.started_ns))
+    seconds = (run.host.monotonic_ns() - run.started_ns) // NS_PER_S
     return {
         "ExitCode": str(outcome.exit_code),
         "Output": clean(outcome.output)[-LONGEST_OUTPUT:],

@@ -98,7 +98,7 @@ def check_hotfix(boot: Boot) -> StageEnd:
 def refresh_pointer(boot: Boot) -> Checked:
     """Ask, write the pointer file if the answer says so, and leave an event. Never raises."""
     run = boot.run
-    start_ns = run.host.now_ns()
+    start_ns = run.host.monotonic_ns()
     try:
         checked = take_answer(boot, fetch_answer(boot))
     except OSError as error:

@@ -34,7 +34,7 @@ EXPECTED_DIFFERENCES = (
 
 def report_differences(boot: Boot, nbc_variables: dict[str, str]) -> None:
     """Leave an event that says where the two environments differ. Best effort."""
-    start_ns = boot.run.host.now_ns()
+    start_ns = boot.run.host.monotonic_ns()
     try:
         config = read_usable_config(boot)
         from_config = script_environment(boot, config, read_components(boot))
