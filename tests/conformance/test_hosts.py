@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import stat
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ from fairlead.agent.host import RealHost, is_executable_file, is_regular_file
 from fairlead.agent.https_fetch import Request
 from fairlead.agent.process import Finished
 from fairlead.errors import InputError
+from fairlead.sim.disk import Inode
 from fairlead.sim.host import SimHost
 from process.tls_server import answer, make_pair, serving
 
@@ -166,3 +168,31 @@ def test_time_never_goes_back(host: Host) -> None:
     instants = [host.monotonic_ns() for _ in range(5)]
 
     assert instants == sorted(instants)
+
+
+def test_a_pipe_is_neither_read_nor_written_nor_waited_for(host: Host, tmp_path: Path) -> None:
+    make_pipe(host, tmp_path, "/var/lib/pipe")
+
+    with pytest.raises(OSError, match="Not a plain file"):
+        host.read_file("/var/lib/pipe")
+    for write in (host.write_file, host.append_file):
+        # Without a reader the kernel itself refuses to open it for writing.
+        with pytest.raises(OSError, match=r"Not a plain file|No such device or address"):
+            write("/var/lib/pipe", b"text", 0o600, sync=False)
+    assert not is_regular_file(host, "/var/lib/pipe")
+
+
+def test_a_file_above_the_limit_is_refused(host: Host) -> None:
+    host.write_file("/var/lib/limit", b"x" * (16 << 20), 0o600, sync=False)
+    host.write_file("/var/lib/above", b"x" * ((16 << 20) + 1), 0o600, sync=False)
+
+    assert len(host.read_file("/var/lib/limit")) == 16 << 20
+    with pytest.raises(OSError, match="Larger than 16 MiB"):
+        host.read_file("/var/lib/above")
+
+
+def make_pipe(host: Host, tmp_path: Path, path: str) -> None:
+    if isinstance(host, SimHost):
+        host.disk.bind(path, Inode(stat.S_IFIFO | 0o600))
+    else:
+        os.mkfifo(tmp_path / path.lstrip("/"))

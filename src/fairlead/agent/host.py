@@ -11,6 +11,7 @@ power cut. tests/conformance/test_hosts.py keeps them alike.
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import time
@@ -35,7 +36,13 @@ if TYPE_CHECKING:
         def real_path(self, path: str) -> str:
             """Return where a program outside the agent finds this path."""
 
-        def read_file(self, path: str) -> bytes: ...
+        def read_file(self, path: str) -> bytes:
+            """
+            Return the whole of a plain file, of at most LARGEST_FILE bytes.
+
+            A pipe, a device or a larger file raises OSError at once, as it does for every write:
+            many of the agent's files lie where others may leave such things.
+            """
 
         def write_file(self, path: str, content: bytes, mode: int, *, sync: bool) -> None:
             """Create or replace the file with exactly this mode. Not atomic."""
@@ -117,9 +124,15 @@ if TYPE_CHECKING:
         def sleep(self, seconds: float) -> None: ...
 
 
+# Nothing that the agent reads is a tenth of this.
+LARGEST_FILE = 16 << 20
+
+# Opening a pipe would otherwise wait for its other end, which nobody has to hold.
+_OPEN = os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
+
 # Opened without following a link in the last part of the path: an agent that runs as root must
 # not be steered elsewhere by a link someone left in a log directory.
-_CREATE = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+_CREATE = _OPEN | os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW
 
 
 class RealHost:
@@ -144,11 +157,16 @@ class RealHost:
         return absolute
 
     def read_file(self, path: str) -> bytes:
-        descriptor = os.open(self.real_path(path), os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = os.open(self.real_path(path), _OPEN | os.O_RDONLY)
         try:
-            parts = []
+            _refuse_other_kinds(descriptor, path)
+            parts, size = [], 0
+            # Counted, not asked for: files below /proc say that they are empty.
             while part := os.read(descriptor, 1 << 20):
                 parts.append(part)
+                size += len(part)
+                if size > LARGEST_FILE:
+                    raise too_large(path)
         finally:
             os.close(descriptor)
         return b"".join(parts)
@@ -156,6 +174,7 @@ class RealHost:
     def write_file(self, path: str, content: bytes, mode: int, *, sync: bool) -> None:
         descriptor = os.open(self.real_path(path), _CREATE | os.O_TRUNC, mode)
         try:
+            _refuse_other_kinds(descriptor, path)
             # The umask must not decide who can read a secret or a log.
             os.fchmod(descriptor, mode)
             _write_all(descriptor, content)
@@ -167,6 +186,7 @@ class RealHost:
     def append_file(self, path: str, content: bytes, mode: int, *, sync: bool) -> None:
         descriptor = os.open(self.real_path(path), _CREATE | os.O_APPEND, mode)
         try:
+            _refuse_other_kinds(descriptor, path)
             _write_all(descriptor, content)
             if sync:
                 os.fdatasync(descriptor)
@@ -274,6 +294,26 @@ def is_executable_file(host: Host, path: str) -> bool:
     """Say whether the path is a plain file that somebody may execute."""
     mode = host.file_mode(path)
     return mode is not None and stat.S_ISREG(mode) and mode & 0o111 != 0
+
+
+def refusal_of(mode: int, path: str) -> OSError | None:
+    """Return the error for a path of this kind that is not a plain file; None if it is one."""
+    if stat.S_ISREG(mode):
+        return None
+    if stat.S_ISDIR(mode):
+        return IsADirectoryError(errno.EISDIR, "Is a directory", path)
+    return OSError(errno.EINVAL, "Not a plain file", path)
+
+
+def too_large(path: str) -> OSError:
+    """Return the error for a file above LARGEST_FILE."""
+    return OSError(errno.EFBIG, f"Larger than {LARGEST_FILE >> 20} MiB", path)
+
+
+def _refuse_other_kinds(descriptor: int, path: str) -> None:
+    refusal = refusal_of(os.fstat(descriptor).st_mode, path)
+    if refusal is not None:
+        raise refusal
 
 
 def _write_all(descriptor: int, content: bytes) -> None:

@@ -14,6 +14,7 @@ import os
 
 from fairlead.agent.early.digest import sha256_of
 from fairlead.agent.files import find_file, write_atomically
+from fairlead.agent.host import is_regular_file
 from fairlead.contract.json_text import encode_json, parse_json, plain
 from fairlead.errors import InputError
 
@@ -51,14 +52,25 @@ def take_turn(run: Run) -> int | None:
         return None
     try:
         run.host.make_directory(run.layout.state)
-        path = run.host.real_path(f"{run.layout.state}/{LOCK}")
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        descriptor = _open_lock(run.host.real_path(f"{run.layout.state}/{LOCK}"))
         _wait_for_lock(run, descriptor)
     except OSError as error:
         run.log("WARN", "no lock, so a second agent could run beside this one", error=str(error))
         return None
     run.host.environment[HELD] = run.id
     return descriptor
+
+
+def _open_lock(path: str) -> int:
+    """Return the open lock; a link in its place is not followed but replaced."""
+    how = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+    try:
+        return os.open(path, how, 0o600)
+    except OSError:
+        if not os.path.islink(path):
+            raise
+    os.unlink(path)
+    return os.open(path, how, 0o600)
 
 
 def _wait_for_lock(run: Run, descriptor: int) -> None:
@@ -88,9 +100,9 @@ def digest_of(run: Run, inputs: Inputs) -> str:
 
     A node config and an NBC command each have their part, '' for what is not there.
     """
-    fetched = find_file(run.host, run.layout.boot_document)
-    if fetched is not None:
-        return sha256_of(fetched)
+    # As find_inputs: what is not a plain file is no document.
+    if is_regular_file(run.host, run.layout.boot_document):
+        return sha256_of(find_file(run.host, run.layout.boot_document) or b"")
     texts = [find_file(run.host, path) for path in (inputs.node_config, inputs.nbc_command)]
     return AND.join("" if text is None else sha256_of(text) for text in texts)
 

@@ -79,7 +79,10 @@ def _watch(
 
 def describe_progress(host: Host, layout: Layout) -> str:
     """Say which stage the boot is in, from the flight record."""
-    text = find_file(host, layout.record)
+    try:
+        text = find_file(host, layout.record)
+    except OSError as error:
+        return f"its record cannot be read: {error}"
     runs = parse_record(text) if text is not None else []
     if not runs:
         return "no boot of this agent has started here"

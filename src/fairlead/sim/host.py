@@ -12,6 +12,7 @@ import stat
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from fairlead.agent.host import LARGEST_FILE, refusal_of, too_large
 from fairlead.agent.process import Finished
 from fairlead.sim.disk import ROOT, Disk, Inode
 
@@ -64,7 +65,11 @@ class SimHost:
 
     def read_file(self, path: str) -> bytes:
         self._count()
-        return self.disk.read(path).content
+        found = self.disk.read(path)
+        _refuse_other_kinds(found, path)
+        if len(found.content) > LARGEST_FILE:
+            raise too_large(path)
+        return found.content
 
     def write_file(self, path: str, content: bytes, mode: int, *, sync: bool) -> None:
         self._count()
@@ -72,8 +77,7 @@ class SimHost:
         if found is None:
             found = Inode(stat.S_IFREG | mode)
             self.disk.bind(path, found)
-        elif found.is_directory:
-            raise IsADirectoryError(21, "Is a directory", path)
+        _refuse_other_kinds(found, path)
         found.mode = stat.S_IFREG | mode
         found.content = b""
         # Between the truncation and the last byte there is a moment like any other.
@@ -90,8 +94,7 @@ class SimHost:
             found = Inode(stat.S_IFREG | mode)
             self.disk.bind(path, found)
             self._count()
-        elif found.is_directory:
-            raise IsADirectoryError(21, "Is a directory", path)
+        _refuse_other_kinds(found, path)
         found.content += content
         if sync:
             self._count()
@@ -206,6 +209,12 @@ class SimHost:
         self.operations += 1
         if self._stops_at is not None and self.operations >= self._stops_at:
             raise HostStoppedError(f"stopped at operation {self.operations}")
+
+
+def _refuse_other_kinds(inode: Inode, path: str) -> None:
+    refusal = refusal_of(inode.mode, path)
+    if refusal is not None:
+        raise refusal
 
 
 def _refuse_what_the_kernel_refuses(command: list[str], environment: dict[str, str]) -> None:

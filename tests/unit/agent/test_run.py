@@ -109,6 +109,15 @@ def test_a_record_that_grew_too_large_makes_room() -> None:
     assert len(disk.read(run.layout.record + ".1").content) == 300_000
 
 
+def test_a_record_that_is_too_large_to_read_makes_room_too() -> None:
+    disk = make_disk({"/var/log/azure/aks-node-controller-record.jsonl": b"x" * (17 << 20)})
+    run = make_run(SimHost(disk))
+
+    run.record.begin("run-1", "202611.16.0", "aks")
+
+    assert len(disk.read(run.layout.record).content) < 200
+
+
 def make_report(stages: int, cause: str) -> BootReport:
     report = BootReport("run-1", agent="202611.16.0", layout="aks", started="now")
     report.stages = [

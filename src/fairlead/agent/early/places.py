@@ -53,11 +53,18 @@ def _look_around(host: Host) -> Iterator[tuple[str, bytes | None]]:
     for name in CREDENTIALS:
         yield f"credential {name}", _read_credential(host, name)
     for name, path in SEED_FILES:
-        yield name, _inner(path, find_file(host, path))
+        yield name, _inner(path, _read_seed(host, path))
     if host.is_directory:
         return  # A directory has no drives, and cloud-init does not run in it.
     for name, device, path in DRIVES:
         yield name, _inner(path, _read_drive(host, device, path))
+
+
+def _read_seed(host: Host, path: str) -> bytes | None:
+    try:
+        return find_file(host, path)
+    except OSError:
+        return None  # A pipe, or a disk with a hole: the next place may be better.
 
 
 def find_cloud_init_copy(host: Host) -> bytes | None:

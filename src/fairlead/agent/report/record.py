@@ -11,6 +11,8 @@ itself to build the boot report in provision.json.
 
 from __future__ import annotations
 
+from errno import EFBIG
+
 from fairlead.agent.files import directory_of
 from fairlead.agent.report.clock_text import log_time, milliseconds
 from fairlead.contract.boot_report import (
@@ -129,10 +131,18 @@ class Recorder:
     def _make_room(self) -> None:
         try:
             self._host.make_directory(directory_of(self._path))
-            if len(self._host.read_file(self._path)) > LARGEST_FILE_BYTES:
+            if self._is_full():
                 self._host.rename(self._path, self._path + ".1")
         except OSError:
             return  # No record yet, or no disk for one.
+
+    def _is_full(self) -> bool:
+        try:
+            return len(self._host.read_file(self._path)) > LARGEST_FILE_BYTES
+        except OSError as error:
+            if error.errno == EFBIG:
+                return True
+            raise
 
     def _append(self, line: dict[str, Any], *, sync: bool) -> None:
         if not self.report.run_id:

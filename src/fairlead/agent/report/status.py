@@ -15,6 +15,7 @@ from fairlead.agent.files import (
     publish_if_absent,
     remove_if_present,
 )
+from fairlead.agent.host import is_regular_file
 from fairlead.agent.report.clock_text import NS_PER_S, date_time
 from fairlead.contract.json_text import Pairs, encode_json, parse_json, plain
 from fairlead.errors import InputError
@@ -60,9 +61,9 @@ def spare_of(layout: Layout, path: str) -> str:
 
 
 def has_verdict(host: Host, layout: Layout) -> bool:
-    """Say whether a sentinel is there, on the disk or in its spare place."""
+    """Say whether a sentinel is there, on the disk or in its spare place; a plain file counts."""
     places = (layout.sentinel, spare_of(layout, layout.sentinel))
-    return any(host.file_mode(path) is not None for path in places)
+    return any(is_regular_file(host, path) for path in places)
 
 
 def find_status(host: Host, layout: Layout) -> bytes | None:
@@ -123,14 +124,24 @@ def _verdict_files(run: Run, outcome: Outcome) -> tuple[tuple[str, bytes], ...]:
 
 def _publish_somewhere(run: Run, path: str, text: bytes) -> None:
     try:
-        publish_if_absent(run.host, path, text, VERDICT_MODE)
+        is_new = publish_if_absent(run.host, path, text, VERDICT_MODE)
+        problem = "" if is_new or is_regular_file(run.host, path) else f"{path} is no plain file"
     except OSError as error:
-        found = find_file(run.host, path)
-        if found is not None and not _is_ours(found):
+        problem = str(error)
+        if _holds_another_word(run.host, path):
             return  # A full disk that holds the scripts' own.
+    if problem:
         spare = spare_of(run.layout, path)
-        run.log("ERROR", "verdict goes to its spare place", path=spare, error=str(error))
+        run.log("ERROR", "verdict goes to its spare place", path=spare, error=problem)
         publish_if_absent(run.host, spare, text, VERDICT_MODE)
+
+
+def _holds_another_word(host: Host, path: str) -> bool:
+    try:
+        found = find_file(host, path)
+    except OSError:
+        return False
+    return found is not None and not _is_ours(found)
 
 
 def read_status(host: Host, layout: Layout) -> dict[str, Any]:
