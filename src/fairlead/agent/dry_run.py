@@ -6,8 +6,10 @@ from fairlead.agent.aks.command import BOOTSTRAP_COMMAND
 from fairlead.agent.stages.provision import (
     has_bootstrap_scripts,
     nbc_command_line,
-    read_components,
     read_nbc_variables,
+)
+from fairlead.agent.stages.script_environment import (
+    read_components,
     read_usable_config,
     script_environment,
 )

@@ -10,7 +10,7 @@ from __future__ import annotations
 import binascii
 
 from fairlead.agent.run import INFORMATIONAL
-from fairlead.agent.stages.provision import (
+from fairlead.agent.stages.script_environment import (
     read_components,
     read_usable_config,
     script_environment,
