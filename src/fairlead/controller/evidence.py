@@ -49,23 +49,17 @@ def _from_evidence(record: PoolRecord, seen: Snapshot, wanted: Revision | Unusab
     target, evidence = _target_of(seen, wanted)
     if target is None:
         return record
+    told = dataclasses.replace(record, target=target, honoured=_honoured(record, target))
     if seen.record is None and _is_unborn(seen):
-        return dataclasses.replace(
-            record,
-            target=target,
-            reason=NEW_POOL,
-            sentence=explain(Adopt(target, is_new=True)),
-            honoured=_honoured(record, target),
-        )
+        sentence = explain(Adopt(target, is_new=True))
+        return dataclasses.replace(told, reason=NEW_POOL, sentence=sentence)
     applied = record.applied if seen.record else _applied_of(seen, target)
     reason = _reason_of(record.target or applied, target)
     return dataclasses.replace(
-        record,
+        told,
         applied=applied,
-        target=target,
         reason=reason,
         sentence=f"Machines are replaced because {reason}.",
-        honoured=_honoured(record, target),
         failed=(),
         halted="",
         forgiven=(),

@@ -12,25 +12,23 @@ from fairlead.controller.revise import Wanted
 from fairlead.decision.decision import Decision, HoldPlatformChange, ReplaceMachines, Unknown
 from fairlead.inputs.leaf import Unusable
 from fairlead.revision.revision import Revision
-from fairlead.rollout.machines import Template
+from fairlead.rollout.leave import last_secrets
 from fairlead.rollout.record import PoolRecord
-from fairlead.rollout.secrets import Need, TokenSecret, served_anew
+from fairlead.rollout.secrets import Need, SecretPlan, TokenSecret, plan_secrets, served_anew
 from fairlead.timeline.conditions import PoolFacts
 
 
-def needed_pairs(
-    wanted: Wanted, facts: PoolFacts, template: Template | None, desired: Revision | Unusable
-) -> dict[str, Need]:
+def needed_pairs(wanted: Wanted, facts: PoolFacts, desired: Revision | Unusable) -> dict[str, Need]:
     """Return every pair that something names, with what it stands for and what it serves."""
     served = _served_otherwise(wanted, facts, desired)
     return {
         name: Need(stands_for, served.get(name, stands_for))
-        for name, stands_for in _named(wanted.seen, facts, template).items()
+        for name, stands_for in _named(wanted.seen, facts).items()
     }
 
 
-def _named(seen: Snapshot, facts: PoolFacts, template: Template | None) -> dict[str, Revision]:
-    target = facts.record.target
+def _named(seen: Snapshot, facts: PoolFacts) -> dict[str, Revision]:
+    target, template = facts.record.target, facts.template
     found = {known.id: known for known in (facts.record.applied, target) if known}
     names = {template.revision} if template else set()
     for machine in facts.machines:
@@ -65,6 +63,19 @@ def refreshes(wanted: Wanted, record: PoolRecord) -> bool:
     token = wanted.seen.tokens.get(record.target.id) if record.target else None
     wants = wanted.policy.refreshes or bool(_problem_of(token))
     return wants and not record.is_rolling
+
+
+def secrets_for(wanted: Wanted, facts: PoolFacts, needed: Mapping[str, Need]) -> SecretPlan:
+    """Return the steps that keep the needed pairs whole and let the others go."""
+    tokens, user_data = wanted.seen.tokens, wanted.seen.user_data
+    if is_over(wanted, facts):
+        return last_secrets(tokens.keys() | user_data.keys())
+    return plan_secrets(tokens, user_data, needed, wanted.stub, wanted.now)
+
+
+def is_over(wanted: Wanted, facts: PoolFacts) -> bool:
+    """Say whether nothing of a deleted pool is left."""
+    return wanted.is_leaving and not wanted.is_stopped and not facts.machines
 
 
 def _is_undecided(decision: Decision, record: PoolRecord) -> bool:

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from fairlead.controller.observe import World, observe
-from fairlead.controller.think import Thought, think
+from fairlead.controller.think import think
+from fairlead.controller.thought import Thought
 from fairlead.rollout.carry_out import Hands, carry_out
 from fairlead.timeline.event import MACHINE_KINDS
 

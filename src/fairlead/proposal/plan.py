@@ -6,7 +6,7 @@ from fairlead.answers.leaf import LeafDifference
 from fairlead.answers.plan import Plan
 from fairlead.answers.words import ChangeClass, LeafClass, Strategy
 from fairlead.controller.observe import PoolDocuments, Snapshot
-from fairlead.controller.think import Thought
+from fairlead.controller.thought import Thought
 from fairlead.decision.decision import Adopt, DeletePool, HoldPlatformChange, ReplaceMachines
 from fairlead.proposal.leaves import in_place_differences, leaf_difference
 from fairlead.revision.difference import LeafChange, difference_of

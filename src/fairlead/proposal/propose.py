@@ -13,7 +13,8 @@ from fairlead.answers.plan import DOES, Plan, moved
 from fairlead.answers.words import ChangeClass
 from fairlead.contract.canonical import digest_of
 from fairlead.controller.observe import PoolDocuments, World, observe
-from fairlead.controller.think import Thought, think
+from fairlead.controller.think import think
+from fairlead.controller.thought import Thought
 from fairlead.decision.decision import ReplaceMachines, Unknown
 from fairlead.errors import ConflictError, InputError
 from fairlead.inputs.brakes import with_brakes

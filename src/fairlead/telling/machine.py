@@ -7,7 +7,7 @@ from fairlead.answers.leaf import LeafDifference
 from fairlead.answers.machine import MachineAnswer
 from fairlead.answers.words import Strategy, WaitFor
 from fairlead.controller.observe import Snapshot
-from fairlead.controller.think import Thought
+from fairlead.controller.thought import Thought
 from fairlead.decision.decision import ReplaceMachines
 from fairlead.decision.explain import listed
 from fairlead.proposal.leaves import leaf_difference

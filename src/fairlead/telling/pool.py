@@ -19,7 +19,7 @@ from fairlead.answers.pool import (
 )
 from fairlead.answers.wait import Wait
 from fairlead.controller.observe import Snapshot
-from fairlead.controller.think import Thought
+from fairlead.controller.thought import Thought
 from fairlead.decision.decision import HoldPlatformChange, ReplaceMachines
 from fairlead.decision.held import HeldChange
 from fairlead.errors import InvariantError

@@ -23,7 +23,8 @@ from fairlead.decision.decision import (
 from fairlead.decision.explain import explain
 from fairlead.revision.hashing import half_of
 from fairlead.revision.revision import Revision
-from fairlead.rollout.machines import Machine
+from fairlead.rollout.machines import Machine, Template
+from fairlead.rollout.plan import MachineChange
 from fairlead.rollout.progress import Progress
 from fairlead.rollout.record import Evidence, PoolRecord
 
@@ -40,10 +41,10 @@ GATES = (WaitFor.STOP, WaitFor.HALT, WaitFor.PAUSE, WaitFor.WINDOW, WaitFor.PLAN
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolFacts:
     """
-    Everything that conditions are made from, after the pass.
+    The pool as it is once the next steps are taken: what conditions are made from, and secrets.
 
-    pinned_problem: why the pair in use cannot be served, or ''. refreshes: new machines get held
-    platform changes. problems: why settings cannot be used, or ''.
+    steps: those on machines. pinned_problem: why the pair in use cannot be served, or ''.
+    refreshes: new machines get held platform changes. problems: why settings cannot be used, or ''.
     """
 
     decision: Decision
@@ -51,6 +52,8 @@ class PoolFacts:
     progress: Progress | None
     machines: tuple[Machine, ...]
     waits: tuple[Wait, ...] = ()
+    template: Template | None = None
+    steps: tuple[MachineChange, ...] = ()
     pinned_problem: str = ""
     refreshes: bool = False
     problems: str = ""

@@ -8,7 +8,8 @@ from typing import Any
 
 from fairlead.answers.text import plain
 from fairlead.controller.observe import Snapshot, observe
-from fairlead.controller.think import Thought, think
+from fairlead.controller.think import think
+from fairlead.controller.thought import Thought
 from fairlead.proposal.plan import plan_of as plan_told
 from fairlead.rollout.machines import Machine
 from fairlead.sim.world import SimWorld

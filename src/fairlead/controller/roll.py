@@ -1,0 +1,70 @@
+"""
+A record to its machines: the next steps, what they leave behind, and whether the target is reached.
+"""
+
+from dataclasses import replace
+
+from fairlead.answers.wait import Wait
+from fairlead.answers.words import WaitFor
+from fairlead.controller.pairs import refreshes
+from fairlead.controller.revise import Wanted, situation_of
+from fairlead.controller.template import template_of
+from fairlead.decision.decision import Decision
+from fairlead.rollout.edge import watch_edge
+from fairlead.rollout.machines import Template
+from fairlead.rollout.plan import MachinePlan, plan_machines
+from fairlead.rollout.progress import Progress, progress_of
+from fairlead.rollout.record import PoolRecord
+from fairlead.rollout.situation import Situation
+from fairlead.timeline.conditions import PoolFacts
+
+
+def facts_after(
+    wanted: Wanted, decision: Decision, record: PoolRecord, waits: tuple[Wait, ...]
+) -> PoolFacts:
+    """Return the pool once the next steps are taken. waits: what keeps a target from being set."""
+    situation = situation_of(wanted, record)
+    template = template_of(wanted, record, situation)
+    plan = _machine_plan(wanted, situation)
+    progress = _progress_of(wanted, plan, template)
+    if record.is_rolling and progress and progress.is_complete and not wanted.is_leaving:
+        record = replace(
+            record, applied=record.target, failed=(), halted="", forgiven=(), plan=None
+        )
+        # Planned again, because what halted it is over.
+        plan = _machine_plan(wanted, situation_of(wanted, record))
+        progress = _progress_of(wanted, plan, template)
+    return PoolFacts(
+        decision=decision,
+        record=record,
+        template=template,
+        steps=plan.steps,
+        progress=progress,
+        machines=plan.after,
+        waits=_all_waits(waits + plan.waits, record, template),
+        refreshes=refreshes(wanted, record),
+        problems=wanted.problems,
+        fetched=any(machine.booted for machine in wanted.seen.machines),
+    )
+
+
+def _machine_plan(wanted: Wanted, situation: Situation) -> MachinePlan:
+    if not situation.target and not situation.is_leaving:
+        return MachinePlan((), situation.machines, ())
+    if wanted.seen.replaces_by_itself:
+        return watch_edge(situation)
+    return plan_machines(situation)
+
+
+def _progress_of(wanted: Wanted, plan: MachinePlan, template: Template | None) -> Progress | None:
+    if template is None:
+        return None
+    return progress_of(plan.after, template, wanted.desired, wanted.policy, wanted.now)
+
+
+def _all_waits(
+    waits: tuple[Wait, ...], record: PoolRecord, template: Template | None
+) -> tuple[Wait, ...]:
+    if not waits and record.is_rolling and template:
+        return (Wait(wait_for=WaitFor.OBSERVED, says="the template was not observed yet"),)
+    return tuple(dict.fromkeys(waits))

@@ -1,0 +1,45 @@
+"""What a pass would do: everything it would write, and why."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from fairlead.answers.event import Event
+from fairlead.answers.plan import Plan
+from fairlead.answers.pool import PoolStatus
+from fairlead.answers.wait import Wait
+from fairlead.decision.decision import Decision
+from fairlead.inputs.platform_inputs import Stub
+from fairlead.rollout.policy import Policy
+from fairlead.rollout.record import PoolRecord
+from fairlead.rollout.step import Step
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Thought:
+    """
+    Everything that a pass would write, and why.
+
+    policy: how and when, as the documents say. first: steps before the record is written, so that
+    what it names exists; then: those after it. shown: what the rollout would do as a whole, also
+    if something holds it. wake: when to look again even if nothing happens. status and record are
+    None if they are to stay as they are. is_over: nothing of a deleted pool is left; it is to be
+    forgotten.
+    """
+
+    policy: Policy
+    decision: Decision
+    first: tuple[Step, ...]
+    then: tuple[Step, ...]
+    shown: Plan
+    waits: tuple[Wait, ...]
+    stub: Stub
+    wake: datetime | None
+    status: PoolStatus | None
+    record: PoolRecord | None = None
+    events: tuple[Event, ...] = ()
+    is_over: bool = False
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """All steps, in order."""
+        return self.first + self.then
