@@ -6,15 +6,18 @@ in the very next pass for another reason (the pool shrinks, a machine is repaire
 also if a rollout would have replaced them. One that was told to leave before is in neither.
 """
 
+import json
 from collections.abc import Collection, Iterable
 
-from fairlead.answers.document import Document
+from fairlead.answers.document import Document, Json
 from fairlead.answers.leaf import LeafDifference
 from fairlead.answers.wait import Wait
 from fairlead.answers.words import ChangeClass
 
-# Names in a sentence; all of them are in the plan.
+# Names and values in a sentence; all of them are in the plan.
 NAMED_MACHINES = 3
+MOST_LEAVES = 3
+LONGEST_VALUE = 72
 
 # What a class of change does; a later one does more.
 DOES = {
@@ -87,8 +90,11 @@ def moved(found: Plan, shown: Plan, besides: Collection[str] = ()) -> str:
         return f"{named(gone)} of the plan that was shown would no longer be disturbed"
     before = {leaf.leaf: leaf.before for leaf in shown.leaves}
     changed = [leaf for leaf in found.leaves if leaf.before != before.get(leaf.leaf, leaf.after)]
-    told = [f"{leaf.leaf} is {leaf.before!r} now" for leaf in changed[:NAMED_MACHINES]]
-    return "; ".join(told)
+    return "; ".join(f"{leaf.leaf} is {_value(leaf.before)} now" for leaf in changed[:MOST_LEAVES])
+
+
+def _value(value: Json) -> str:
+    return "not set" if value is None else json.dumps(value)[:LONGEST_VALUE]
 
 
 def named(names: Collection[str]) -> str:

@@ -327,7 +327,7 @@ def test_what_somebody_else_set_meanwhile_is_named(plane: StoredPlane) -> None:
     shown, known = plans(plane, document), bases(plane, document)
     keep(plane, pool_document(autoRepair=True))
 
-    with pytest.raises(ConflictError, match="workers: autoRepair is True now; nothing was written"):
+    with pytest.raises(ConflictError, match="workers: autoRepair is true now; nothing was written"):
         keep(plane, document, shown=shown, known=known)
 
 

@@ -26,6 +26,7 @@ from uuid import UUID
 import msgspec
 from msgspec import inspect
 
+from fairlead.answers.plan import Plan
 from fairlead.errors import InputError
 from fairlead.inputs.leaf import Json
 
@@ -59,6 +60,8 @@ def render_document(document: Json) -> str:
 def parse_value(kind: type[T], text: str) -> T:
     """Return the value that was kept as this text. Raises InputError by field."""
     found = parse_document(text)
+    if isinstance(found, dict):
+        _mend_plan(found if kind is Plan else found.get("plan"))
     hashable: Any = kind  # which mypy does not know of a type variable
     for path in _spans_of(hashable):
         _read_span(found, path)
@@ -77,6 +80,13 @@ def parse_document(text: str) -> Json:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
         raise InputError(f"found text that is not JSON: {error}") from error
+
+
+def _mend_plan(plan: Json) -> None:
+    """Bring a plan of release 202611.16.0 to its present form: leaves were names, time a span."""
+    if isinstance(plan, dict) and "estimate" in plan:
+        plan["estimate_s"] = plan.pop("estimate")
+        plan["leaves"] = []
 
 
 def _as_json(value: object) -> Json:
