@@ -10,7 +10,7 @@ from fairlead.contract.json_text import encode_json
 from fairlead.contract.node_parse import parse_node_config
 from fairlead.contract.node_secrets import secrets_of
 from fairlead.contract.node_validate import validate
-from fairlead.contract.node_write import write_node_config
+from node_write import write_node_config
 from properties.node_documents import node_documents
 from properties.node_oracle import comparable, fields_by_google
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from fairlead.contract.node_parse import parse_node_config
-from fairlead.contract.node_write import write_node_config
+from node_write import write_node_config
 from shared_cases import shared_case
 
 

@@ -15,8 +15,8 @@ from fairlead.contract.node_settings import (
     problems_of,
     sysctls_of,
 )
-from fairlead.contract.node_write import write_node_config
 from fairlead.errors import InputError
+from node_write import write_node_config
 
 SETTINGS: dict[str, Any] = {
     "config.files./etc/motd": {"contentBase64": "aGVsbG8K", "mode": "0640"},

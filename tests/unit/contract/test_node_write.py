@@ -1,7 +1,7 @@
 """Writing a node config."""
 
 from fairlead.contract.node_config import NodeConfig
-from fairlead.contract.node_write import write_node_config
+from node_write import write_node_config
 
 
 def test_names_are_proto_names_in_schema_order_and_enums_are_names() -> None:
