@@ -91,6 +91,7 @@ def test_the_how_to_works_from_the_first_line_to_the_last(tmp_path: Path) -> Non
     assert codes == [
         ("diff -f pool.yaml", 10),
         ("plan -f pool.yaml", 10),
+        ("plan -f pool.yaml -o plan.json", 10),
         ("diff workers", 10),
         ("apply -f pool.yaml --yes --timeout 60", 4),
     ]
