@@ -28,13 +28,13 @@ $(STAMP): $(RUNTIME)
 
 setup: $(STAMP) ## create .venv with everything the other commands need
 
-check: $(STAMP) ## format, lint, types, import contracts, Python floor of the agent, class of every input
+check: $(STAMP) ## format, lint, types, import contracts, Python floor of the agent, guards of the house
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/vermin --quiet --no-tips --violations --eval-annotations --target=3.10- src/fairlead/agent src/fairlead/contract src/fairlead/errors.py
-	$(BIN)/python -m pytest --quiet tests/unit/inputs/test_registry.py
+	$(BIN)/python -m pytest --quiet tests/unit/inputs/test_registry.py tests/architecture/test_guards.py
 
 fix: $(STAMP) ## let the tools repair what they can
 	$(BIN)/ruff check --fix .

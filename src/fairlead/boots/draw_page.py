@@ -25,11 +25,6 @@ th,td{{border-color:#263349}}}}
 def draw_page(timeline: BootTimeline) -> str:
     """Return the page."""
     rows = "\n".join(_row(span) for span in timeline.spans)
-    marks = "\n".join(
-        f"<tr><td>{xml_text(mark.name)}</td><td>{xml_text(mark.owner)}</td>"
-        f'<td class="n">{duration(mark.at_ms)}</td></tr>'
-        for mark in timeline.marks
-    )
     return f"""\
 <!doctype html>
 <html lang="en">
@@ -43,13 +38,7 @@ def draw_page(timeline: BootTimeline) -> str:
 <body>
 <h1>Where the time of this boot went</h1>
 {draw_svg(timeline)}
-<table>
-<thead><tr><th>reached</th><th>owner</th><th class="n">after {xml_text(timeline.zero)}</th></tr>
-</thead>
-<tbody>
-{marks}
-</tbody>
-</table>
+{_marks(timeline)}
 <table>
 <thead><tr><th>what</th><th>owner</th><th class="n">start</th><th class="n">took</th>
 <th>outcome</th><th>cause</th></tr></thead>
@@ -60,6 +49,22 @@ def draw_page(timeline: BootTimeline) -> str:
 </body>
 </html>
 """
+
+
+def _marks(timeline: BootTimeline) -> str:
+    rows = "\n".join(
+        f"<tr><td>{xml_text(mark.name)}</td><td>{xml_text(mark.owner)}</td>"
+        f'<td class="n">{duration(mark.at_ms)}</td></tr>'
+        for mark in timeline.marks
+    )
+    return f"""\
+<table>
+<thead><tr><th>reached</th><th>owner</th><th class="n">after {xml_text(timeline.zero)}</th></tr>
+</thead>
+<tbody>
+{rows}
+</tbody>
+</table>"""
 
 
 def _row(span: Span) -> str:

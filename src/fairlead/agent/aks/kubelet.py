@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 NO_STREAMING_IDLE_TIMEOUT = (1, 34, 0)
 STREAMING_IDLE_FLAG = "--streaming-connection-idle-timeout"
-STREAMING_IDLE_FIELD = "streaming_connection_idle_timeout"
+STREAMING_IDLE_NAME = "streaming_connection_idle_timeout"
 
 # encode_json leaves these as they are; Go's encoder escapes them.
 GO_ESCAPES = str.maketrans(
@@ -46,8 +46,8 @@ def config_file_content(machine: Machine) -> str:
     if not machine.config.has("kubelet_config"):
         return ""
     fields = machine.config.mapping("kubelet_config.kubelet_config_file_config")
-    if STREAMING_IDLE_FIELD in fields and _refuses_streaming_idle_timeout(machine):
-        fields = {name: value for name, value in fields.items() if name != STREAMING_IDLE_FIELD}
+    if STREAMING_IDLE_NAME in fields and _refuses_streaming_idle_timeout(machine):
+        fields = {name: value for name, value in fields.items() if name != STREAMING_IDLE_NAME}
     document = _json_of("KubeletConfigFileConfig", fields)
     return base64_of(encode_json(document, indent=4, ascii_only=False).translate(GO_ESCAPES))
 
