@@ -428,3 +428,18 @@ def test_a_refreshed_endpoint_reaches_user_data_without_a_template_write() -> No
     assert user_data.stub.endpoint == "https://other.example.test/"
     assert template_writes(world) == 1
     assert condition(world) == ("False", "AsExpected")
+
+
+def test_what_new_machines_are_served_stays_while_a_change_of_intent_waits() -> None:
+    """Until it is decided, a machine that is added boots like those that were added before."""
+    world = settled_world(platformChanges={"newNodes": "Refresh"})
+    drift(world)
+    world.settle()
+    (served,) = {token.served.id for token in world.tokens.values()}
+    assert served != world.templates[POOL].revision
+
+    edit(world, imageBase="202607.03", paused=True, replicas=4)
+    world.settle()
+
+    assert {token.served.id for token in world.tokens.values()} == {served}
+    assert [machine.booted for machine in world.living.values()].count(served) == 1

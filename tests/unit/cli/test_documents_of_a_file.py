@@ -185,3 +185,26 @@ def test_an_error_about_something_else_stays_as_it_is() -> None:
 
     assert placed(in_both, documents) is in_both
     assert placed(in_none, documents) is in_none
+
+
+def test_what_nothing_carries_out_is_refused_with_its_reason() -> None:
+    text = POOL + "  timeouts:\n    detach: 5m\n"
+
+    assert problems_of(text) == [
+        "pool.yaml:9:13: spec.timeouts.detach: "
+        "no kind of machine detaches volumes yet; leave this field out"
+    ]
+
+
+def test_the_right_name_in_the_wrong_place_is_answered_with_its_place() -> None:
+    assert problems_of(POOL + "  maxSurge: 2\n") == [
+        "pool.yaml:8:3: spec.maxSurge: this field is not known "
+        "(did you mean spec.management.maxSurge?)"
+    ]
+
+
+def test_what_a_kubelet_would_refuse_is_told_before_anybody_is_asked() -> None:
+    assert problems_of(POOL + "  labels: {team: not allowed!}\n") == [
+        "pool.yaml:8:18: spec.labels.team: not a label value "
+        "(expected up to 63 letters, digits, '-', '_' or '.')"
+    ]
