@@ -80,7 +80,7 @@ HEALTHY = 200
 
 
 def apply_containerd_start(host: Host, config: NodeConfig) -> StepOutcome:
-    """Have containerd enabled, running on this config and answering on its socket."""
+    """Have containerd running on this config and answering on its socket."""
     outcome = StepOutcome([], [], "")
     if not has_systemd(host):
         outcome.note = FILES_ONLY
@@ -94,7 +94,7 @@ def apply_containerd_start(host: Host, config: NodeConfig) -> StepOutcome:
 
 
 def apply_kubelet_start(host: Host, config: NodeConfig) -> StepOutcome:
-    """Have the kubelet enabled, running on this config and healthy."""
+    """Have the kubelet running on this config and healthy."""
     outcome = StepOutcome([], [], "")
     if not has_systemd(host):
         outcome.note = FILES_ONLY
@@ -144,13 +144,7 @@ def _wait_for_answer(
 
 
 def _start(host: Host, unit: str, config: NodeConfig, outcome: StepOutcome) -> None:
-    state = unit_properties(host, unit, "ActiveState,UnitFileState")
-    if state.get("UnitFileState") == "enabled":
-        outcome.already.append(f"{unit} is enabled")
-    else:
-        # The links matter at the next boot only; the reload that enable would do is not needed.
-        run_command(host, ["systemctl", "enable", "--no-reload", unit])
-        outcome.changed.append(f"enabled {unit}")
+    state = unit_properties(host, unit, "ActiveState")
     marker = f"{STARTED_WITH}/{unit}"
     digest = _digest_of_files(host, unit, config)
     is_active = state.get("ActiveState") == "active"

@@ -49,7 +49,18 @@ def run_command(host: Host, command: list[str], deadline_s: float = COMMAND_DEAD
 def unit_properties(host: Host, unit: str, names: str) -> dict[str, str]:
     """Return these properties (comma-separated names) of a unit as systemd sees it."""
     output = run_command(host, ["systemctl", "show", f"--property={names}", unit])
-    return dict(line.split("=", 1) for line in output.splitlines() if "=" in line)
+    return _properties_in(output)
+
+
+def units_properties(host: Host, names: str, *units: str) -> dict[str, dict[str, str]]:
+    """Return these properties, Id among them, of several units by their names."""
+    output = run_command(host, ["systemctl", "show", f"--property={names}", *units])
+    blocks = [_properties_in(block) for block in output.split("\n\n")]
+    return {block.get("Id", ""): block for block in blocks}
+
+
+def _properties_in(block: str) -> dict[str, str]:
+    return dict(line.split("=", 1) for line in block.splitlines() if "=" in line)
 
 
 def drop_in_path(unit: str, topic: str) -> str:

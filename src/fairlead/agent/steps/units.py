@@ -1,7 +1,8 @@
 """
-The two services' unit files, where the image brings none, and one reload for all drop-ins.
+The two services' unit files, where the image brings none, their links, and one reload for all.
 
-Packages bring units; release archives do not. A unit that is not ours is left alone.
+Packages bring units; release archives do not. A unit that is not ours is left alone. Services are
+enabled before the reload: since systemd 254 a link that it has not read counts as a changed file.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from fairlead.agent.files import find_file
 from fairlead.agent.steps.programs import program_path
 from fairlead.agent.steps.step import FILES_ONLY, StepOutcome
-from fairlead.agent.steps.systemd import UNITS, has_systemd, run_command
+from fairlead.agent.steps.systemd import UNITS, has_systemd, run_command, units_properties
 from fairlead.agent.steps.write import PUBLIC, apply_file
 
 TYPE_CHECKING = False
@@ -81,14 +82,24 @@ def apply_units(host: Host, _config: NodeConfig) -> StepOutcome:
         content = OURS + text.format(program=program)
         apply_file(host, f"{UNITS}/{unit}", content.encode(), PUBLIC, outcome)
     if has_systemd(host):
-        _reload(host, outcome)
+        # Asked of systemd instead of remembered: right also after a run that was killed.
+        states = units_properties(host, "Id,NeedDaemonReload,UnitFileState", *TEXTS)
+        for unit in TEXTS:
+            _enable(host, unit, states, outcome)
+        _reload(host, states, outcome)
     return outcome
 
 
-def _reload(host: Host, outcome: StepOutcome) -> None:
-    # Asked of systemd instead of remembered: right also after a run that was killed.
-    show = ["systemctl", "show", "--property=NeedDaemonReload", "--value", *TEXTS]
-    if outcome.changed or "yes" in run_command(host, show).split():
+def _enable(host: Host, unit: str, states: dict[str, dict[str, str]], outcome: StepOutcome) -> None:
+    if states.get(unit, {}).get("UnitFileState") == "enabled":
+        outcome.already.append(f"{unit} is enabled")
+        return
+    run_command(host, ["systemctl", "enable", "--no-reload", unit])
+    outcome.changed.append(f"enabled {unit}")
+
+
+def _reload(host: Host, states: dict[str, dict[str, str]], outcome: StepOutcome) -> None:
+    if outcome.changed or any(state.get("NeedDaemonReload") == "yes" for state in states.values()):
         run_command(host, ["systemctl", "daemon-reload"])
         outcome.changed.append("ran systemctl daemon-reload")
     else:

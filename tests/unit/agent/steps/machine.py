@@ -54,6 +54,7 @@ class Machine(SimHost):
         self.active: set[str] = set()
         self.enabled: set[str] = set()
         self.loaded: dict[str, bytes] = {}
+        self.linked: set[str] = set()
         self.kernel_is_stubborn = False
         self.health = 200
         # How long the machine takes to reach a target.
@@ -100,7 +101,7 @@ class Machine(SimHost):
         """The same machine with this disk and the services as they were, and no memory of a run."""
         other = Machine(disk)
         other.active, other.enabled = set(self.active), set(self.enabled)
-        other.loaded = dict(self.loaded)
+        other.loaded, other.linked = dict(self.loaded), set(self.linked)
         return other
 
     def put(self, path: str, content: bytes, mode: int = 0o644) -> None:
@@ -115,6 +116,7 @@ class Machine(SimHost):
 
     def load_units(self) -> None:
         self.loaded = {unit: self._unit_files(unit) for unit in UNITS}
+        self.linked = set(self.enabled)
 
     def commands(self) -> list[str]:
         """What was started, except questions and waits."""
@@ -161,11 +163,13 @@ class Machine(SimHost):
         return effects[verb]()
 
     def _show(self, rest: list[str], units: list[str]) -> Finished:
-        if "--property=NeedDaemonReload" in rest:
-            answers = [
-                "yes" if self.loaded[unit] != self._unit_files(unit) else "no" for unit in units
+        if any("NeedDaemonReload" in word for word in rest):
+            blocks = [
+                f"Id={unit}\nNeedDaemonReload={self._needs_reload(unit)}\n"
+                f"UnitFileState={'enabled' if unit in self.enabled else 'disabled'}"
+                for unit in units
             ]
-            return Finished(0, "\n\n".join(answers).encode() + b"\n")
+            return Finished(0, "\n\n".join(blocks).encode() + b"\n")
         if not units:
             return Finished(1, b"this systemd keeps no time stamps\n")
         active = "active" if units[0] in self.active else "inactive"
@@ -177,6 +181,11 @@ class Machine(SimHost):
         process = self.processes.get(units[0], 0) if units[0] in self.active else 0
         text += f"ExecMainStartTimestampMonotonic={self.began_us.get(units[0], 0)}\n"
         return Finished(0, f"{text}MainPID={process}\n".encode())
+
+    def _needs_reload(self, unit: str) -> str:
+        """As systemd 254 and later: links that were made since count too."""
+        is_known = self.loaded[unit] == self._unit_files(unit) and self.linked == self.enabled
+        return "no" if is_known else "yes"
 
     def _journal(self, command: list[str]) -> Finished:
         return Finished(0, self.journal.get(command[-1].removeprefix("_SYSTEMD_UNIT="), b""))
@@ -205,10 +214,13 @@ class Machine(SimHost):
 
     def _enable(self, unit: str, now: bool) -> Finished:
         self.enabled.add(unit)
+        if now:
+            self.load_units()
         return self._activate(unit) if now else OK
 
     def _disable(self, unit: str) -> Finished:
         self.enabled.discard(unit)
+        self.load_units()
         return self._stop(unit)
 
     def _activate(self, unit: str) -> Finished:

@@ -30,10 +30,10 @@ def test_a_fresh_machine_becomes_a_node() -> None:
     assert machine.commands() == [
         "modprobe -q -a overlay br_netfilter",
         "/usr/lib/systemd/systemd-sysctl /etc/sysctl.d/60-fairlead.conf",
-        "systemctl daemon-reload",
         "systemctl enable --no-reload containerd.service",
-        "systemctl start containerd.service",
         "systemctl enable --no-reload kubelet.service",
+        "systemctl daemon-reload",
+        "systemctl start containerd.service",
         "systemctl start kubelet.service",
     ]
 
