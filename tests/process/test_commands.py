@@ -425,3 +425,25 @@ def test_the_agent_is_the_same_program_from_its_source_and_built(tmp_path: Path)
     )
 
     assert told.stdout == run_agent("version").stdout
+
+
+def test_both_spellings_print_the_version() -> None:
+    asked = [run_agent(word) for word in ("version", "--version")]
+
+    assert [answer.returncode for answer in asked] == [0, 0]
+    assert asked[0].stdout == asked[1].stdout
+    assert asked[0].stdout.endswith(".0\n")
+
+
+def test_all_variables_together_can_be_too_large_for_a_script(tmp_path: Path) -> None:
+    certificates = ["c" * 100_000 for _ in range(70)]
+    config = {"version": "v1", "custom_ca_certs": certificates}
+    root = make_aks_node(tmp_path, config)
+
+    booted = run_agent("boot", "--root", str(root))
+
+    assert booted.returncode == 1
+    status = json.loads((root / "var/log/azure/aks/provision.json").read_text())
+    assert status["ExitCode"] == "240"
+    assert status["Error"].startswith("custom_ca_certs: with 70")
+    assert "the largest is CUSTOM_CA_CERT_" in status["Error"]

@@ -50,7 +50,7 @@ usage: fairlead-node COMMAND [FLAGS]
                     --dry-run --json [--current-version V] shows the decision
   report            the last boot as a waterfall  [--json] [--all]
   self-test         prove that this agent can work on this machine
-  version           print the version
+  version           print the version; so does --version
 
 flags of every command:
   --root DIR        a directory stands for the machine: files only, nothing is started

@@ -9,7 +9,7 @@ from __future__ import annotations
 from fairlead.agent.early.find_document import report_document
 from fairlead.agent.host import is_regular_file
 from fairlead.agent.on_failure import BOOT_ANYWAY, STOP_BOOT
-from fairlead.agent.report.status import NOT_STARTED, Outcome, publish, remove_own_leftovers
+from fairlead.agent.report.status import not_started, publish, remove_own_leftovers
 from fairlead.agent.run import ERROR, INFORMATIONAL
 from fairlead.agent.stages.check_hotfix import check_hotfix
 from fairlead.agent.stages.choose_agent import choose_agent
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import TypeVar
 
+    from fairlead.agent.report.status import Outcome
     from fairlead.agent.run import Run
     from fairlead.agent.stages.stage import Boot
 
@@ -59,9 +60,9 @@ def run_boot(boot: Boot, stages: tuple[Stage, ...], version: str) -> int:
     run.event("Provision", "Starting", INFORMATIONAL, run.started_ns)
     _clear_leftovers(run)
     run_stages(stages, boot)
-    outcome = boot.outcome or Outcome(NOT_STARTED, "no stage provisioned this node")
+    outcome = boot.outcome or not_started("no stage provisioned this node")
     _leave_verdict(run, outcome)
-    exit_code = 1 if outcome.exit_code == NOT_STARTED else outcome.exit_code
+    exit_code = outcome.exit_code if outcome.is_started else 1
     if exit_code == 0:
         run.event("Provision", "Completed", INFORMATIONAL, run.started_ns)
         run.log("INFO", "provisioned")
@@ -87,7 +88,7 @@ def run_stages(stages: tuple[Stage, ...], boot: Boot) -> None:
         boot.run.log("ERROR" if is_stop else "WARN", "stage failed", stage=stage.name, cause=cause)
         if is_stop:
             if boot.outcome is None:
-                boot.outcome = Outcome(NOT_STARTED, cause)
+                boot.outcome = not_started(cause)
             return
 
 

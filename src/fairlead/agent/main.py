@@ -14,6 +14,7 @@ from fairlead import __version__
 from fairlead.agent.arguments import PATH_FLAGS, parse_arguments, usage
 from fairlead.agent.host import RealHost
 from fairlead.agent.layout import Layout, environment_overrides, find_layout_name
+from fairlead.agent.process import SIGNAL_EXIT_BASE, SIGTERM, TerminatedError, die_terminated
 from fairlead.agent.run import ERROR, INFORMATIONAL, Run
 from fairlead.contract.json_text import encode_json
 from fairlead.errors import FairleadError, InputError
@@ -31,7 +32,12 @@ LAYOUTS = ("aks", "fairlead")
 
 def main() -> int:
     """Run the command that sys.argv names; the process exits with what this returns."""
-    return run_command(sys.argv[1:])
+    try:
+        return run_command(sys.argv[1:])
+    except TerminatedError:
+        # Without a verdict, like every run that was killed: it may be tried again.
+        die_terminated()
+        return SIGNAL_EXIT_BASE + SIGTERM
 
 
 def run_command(words: list[str]) -> int:
@@ -42,6 +48,8 @@ def run_command(words: list[str]) -> int:
     if "--help" in words:
         print_out(usage())
         return 0
+    if words and words[0] == "--version":
+        words = ["version", *words[1:]]
     run = None
     try:
         arguments = parse_arguments(words)

@@ -2,11 +2,14 @@
 Run one program with a deadline, keeping the last part of what it printed.
 
 `subprocess` costs 14 ms to import, so this uses posix_spawn. Waits on the process itself, not on
-end-of-file: a script that leaves a daemon behind holding its output must not hang the boot.
+end-of-file: a script that leaves a daemon behind holding its output must not hang the boot. What
+runs when this process is told to end is ended first: it has a session of its own, and would go on.
 """
 
 from __future__ import annotations
 
+# The `signal` module costs 5 ms for the sake of its enums; this is what it is made of.
+import _signal  # type: ignore[import-not-found]
 import os
 import select
 import time
@@ -20,8 +23,11 @@ if TYPE_CHECKING:
 # Enough for the error at the end of a long log; the whole status must stay readable.
 KEPT_OUTPUT_BYTES = 16 * 1024
 
-# The `signal` module costs 5 ms for the sake of its enums.
 SIGKILL = 9
+SIGTERM = 15
+
+# How long what runs may take to end after SIGTERM; systemd gives the agent 90 s for all of it.
+END_DEADLINE_S = 5.0
 
 # What a shell reports for a program killed by signal N.
 SIGNAL_EXIT_BASE = 128
@@ -38,6 +44,42 @@ class Finished:
         self.is_timeout = is_timeout
 
 
+class TerminatedError(BaseException):
+    """SIGTERM came while a program ran: that is gone, and this process is to follow it."""
+
+
+class _Terminal:
+    """What SIGTERM means while a program runs: not before its process is known."""
+
+    __slots__ = ("_before", "is_pending", "process")
+
+    def __init__(self) -> None:
+        self.process = 0
+        self.is_pending = False
+        try:
+            self._before = _signal.signal(SIGTERM, self._take)
+        except ValueError:  # not the main thread, which is the one that gets signals
+            self._before = None
+
+    def _take(self, _number: int, _frame: object) -> None:
+        self.is_pending = True
+        self.refuse_pending()
+
+    def refuse_pending(self) -> None:
+        if self.is_pending and self.process:
+            raise TerminatedError
+
+    def release(self) -> None:
+        if self._before is not None:
+            _signal.signal(SIGTERM, self._before)
+
+
+def die_terminated() -> None:
+    """End this process as SIGTERM would have."""
+    _signal.signal(SIGTERM, _signal.SIG_DFL)
+    os.kill(os.getpid(), SIGTERM)
+
+
 def run(
     command: list[str],
     environment: dict[str, str],
@@ -46,11 +88,49 @@ def run(
 ) -> Finished:
     """Run to the end or to the deadline. Output and errors are one stream. See Host.run."""
     reading, writing = os.pipe2(os.O_CLOEXEC)
+    terminal = _Terminal()
     try:
-        process = _spawn(command, environment, writing)
-        return _collect(process, reading, deadline_s, on_output)
+        terminal.process = _spawn(command, environment, writing)
+        terminal.refuse_pending()
+        return _collect(terminal.process, reading, deadline_s, on_output)
+    except (TerminatedError, KeyboardInterrupt):
+        _end_group(terminal.process)
+        raise
     finally:
+        terminal.release()
         os.close(reading)
+
+
+def _end_group(process: int) -> None:
+    """Afterwards the program and everything in its process group are gone."""
+    if not process:
+        return
+    end = time.monotonic() + END_DEADLINE_S
+    is_there = _signal_group(process, SIGTERM)
+    while is_there and time.monotonic() < end:
+        time.sleep(0.02)
+        # A leader that nobody collects would stay a member.
+        _collect_leader(process, os.WNOHANG)
+        is_there = _signal_group(process, 0)
+    if is_there:
+        _signal_group(process, SIGKILL)
+        _collect_leader(process, 0)
+
+
+def _signal_group(process: int, number: int) -> bool:
+    """Send a signal, or with 0 none; return whether the group has a member."""
+    try:
+        os.killpg(process, number)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def _collect_leader(process: int, how: int) -> None:
+    try:
+        os.waitpid(process, how)
+    except ChildProcessError:
+        return  # collected already
 
 
 def _spawn(command: list[str], environment: dict[str, str], writing: int) -> int:

@@ -271,6 +271,42 @@ def test_the_exit_code_of_the_bootstrap_command_is_the_agents() -> None:
     assert outcomes(report)["provision"] == "stopped"
 
 
+def test_a_script_that_ends_with_the_code_of_a_boot_that_never_began_keeps_it() -> None:
+    disk = make_disk(aks_files())
+    host = make_sim_host(disk)
+    host.programs["/bin/bash"] = exit_with(240, b"")
+
+    exit_code, _ = boot_sim(host)
+
+    assert exit_code == 240
+    assert json.loads(disk.read(STATUS_PATH).content)["ExitCode"] == "240"
+
+
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        (
+            {"custom_ca_certs": ["short", "x" * 140_000]},
+            "custom_ca_certs: makes CUSTOM_CA_CERT_1 140018 bytes, a program takes 131072 at most",
+        ),
+        (
+            {"kube_proxy_url": "y" * 131_072},
+            "kube_proxy_url: makes KUBEPROXY_URL 131087 bytes, a program takes 131072 at most",
+        ),
+    ],
+)
+def test_a_value_that_no_environment_can_carry_stops_the_boot_by_its_field(
+    config: dict[str, object], said: str
+) -> None:
+    disk = make_disk(aks_files({"version": "v1", **config}))
+
+    assert boot_sim(make_sim_host(disk))[0] == 1
+
+    status = json.loads(disk.read(STATUS_PATH).content)
+    assert status["ExitCode"] == "240"
+    assert status["Error"] == f"{said} (make it shorter)"
+
+
 def test_a_field_that_must_be_understood_and_is_not_stops_the_boot_by_name() -> None:
     config = {"version": "v1", "mustUnderstand": ["security_profile.mode"]}
     disk = make_disk(aks_files(config))

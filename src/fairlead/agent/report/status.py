@@ -46,13 +46,22 @@ class Outcome:
     `said` is what a program that failed printed last, for the cause of its stage.
     """
 
-    __slots__ = ("error", "exit_code", "output", "said")
+    __slots__ = ("error", "exit_code", "is_started", "output", "said")
 
     def __init__(self, exit_code: int, error: str = "", output: str = "", said: str = "") -> None:
         self.exit_code = exit_code
+        # False if nothing ran that could have an exit code of its own.
+        self.is_started = True
         self.error = error
         self.output = output
         self.said = said
+
+
+def not_started(error: str) -> Outcome:
+    """Return the outcome of a boot that failed before anything ran."""
+    outcome = Outcome(NOT_STARTED, error)
+    outcome.is_started = False
+    return outcome
 
 
 def spare_of(layout: Layout, path: str) -> str:

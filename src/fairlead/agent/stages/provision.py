@@ -6,6 +6,8 @@ Whatever happens here becomes an Outcome; the door in agent/boot.py turns an exc
 
 from __future__ import annotations
 
+from errno import E2BIG
+
 from fairlead.agent.aks.command import BOOTSTRAP_COMMAND
 from fairlead.agent.host import is_regular_file
 from fairlead.agent.once import HELD
@@ -121,7 +123,16 @@ def _run_child(boot: Boot, command: list[str], environment: dict[str, str]) -> O
     lines = RedactedLines(boot.run.redactor, lambda text: boot.run.host.say(text.encode()))
     # An agent that a script starts takes its own turn.
     own = {name: value for name, value in environment.items() if name != HELD}
-    finished = boot.run.host.run(command, environment=own, on_output=lines.feed)
+    try:
+        finished = boot.run.host.run(command, environment=own, on_output=lines.feed)
+    except OSError as error:
+        if error.errno != E2BIG:
+            raise
+        from fairlead.agent.stages.environment_size import too_large
+
+        raise too_large(
+            own, boot.read_config().config if boot.inputs.node_config else None
+        ) from error
     lines.close()
     return _outcome_of(boot, finished)
 
