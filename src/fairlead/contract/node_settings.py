@@ -27,7 +27,19 @@ FILES = "config.files."
 SYSCTL = "config.sysctl."
 MIRRORS = "config.mirrors."
 CONTAINERD = "config.containerd."
-APPLIED = (FILES, SYSCTL, MIRRORS, CONTAINERD)
+KUBELET = "config.kubelet."
+APPLIED = (FILES, SYSCTL, MIRRORS, CONTAINERD, KUBELET)
+
+# Fields of KubeletConfiguration that are ours alone: with another value the node does not join,
+# or nobody hears that it did.
+KUBELET_OURS = {
+    "apiVersion": "the file is written for one API",
+    "kind": "the file is written for one API",
+    "containerRuntimeEndpoint": "the kubelet must find the containerd of this machine",
+    "healthzBindAddress": "the agent asks there whether the kubelet is well",
+    "healthzPort": "the agent asks there whether the kubelet is well",
+    "registerNode": "a machine of a pool is a node of its cluster",
+}
 
 DEFAULT_MODE = "0644"
 OCTAL = "01234567"
@@ -108,6 +120,11 @@ def containerd_of(config: NodeConfig) -> dict[str, object]:
             raise InputError(error.problem, field=field) from error
         sections[name] = value
     return sections
+
+
+def kubelet_of(config: NodeConfig) -> dict[str, object]:
+    """Return the fields of the owner's KubeletConfiguration, as they were written."""
+    return {name: value for name, value, _ in _below(config, KUBELET)}
 
 
 def problems_of(config: NodeConfig) -> Iterator[InputError]:

@@ -56,7 +56,7 @@ UNREGISTERED_OWNER = "unregistered"
 
 # Defaults of our own code, as inputs like any other: changing one is drift, never a rollout.
 # `renderer` goes up with every change of what render_node_config makes of equal inputs.
-CODE_DEFAULTS: Mapping[str, Json] = {"renderer": 1, "enableHostsConfigAgent": False}
+CODE_DEFAULTS: Mapping[str, Json] = {"renderer": 2, "enableHostsConfigAgent": False}
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from fairlead.agent.steps.kubelet.labels import render_labels, require_taints
+from fairlead.contract.node_settings import KUBELET_OURS
 from fairlead.errors import InputError
 from fairlead.inputs.declared import declared_pool
 from fairlead.inputs.leaf import Json, Unusable
@@ -24,7 +25,7 @@ from fairlead.inputs.parse import (
     written,
 )
 from fairlead.inputs.registry import NOT_CARRIED_OUT
-from fairlead.inputs.shape import kind_of
+from fairlead.inputs.shape import is_empty, kind_of
 from fairlead.proposal.hint import UNKNOWN_FIELD, close_name, field_hint
 from fairlead.rollout.machines import NodeSettings, taints_text
 from fairlead.rollout.policy import policy_of
@@ -35,6 +36,16 @@ PLATFORM_CONFIG = "PlatformConfig"
 
 TOP_FIELDS = ("apiVersion", "kind", "metadata", "spec", "status")
 METADATA_FIELDS = ("name", "namespace", "labels", "annotations")
+
+KUBELET_CONFIGURATION = "KubeletConfiguration"
+KUBELET_HEADER = ("apiVersion", "kind", "metadata")
+
+# To intent, empty is not set; a kubelet tells some of the two apart, and has another word for it.
+EMPTY_VALUE = "an empty value does not reach the kubelet"
+INSTEAD_OF_EMPTY = {
+    "enforceNodeAllocatable": "write [none], which the kubelet takes for the same",
+    "evictionHard": "write memory.available: 0%, which the kubelet takes for no threshold",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +121,7 @@ def _pool_complaints(document: Mapping[str, Json], find_zone: FindZone) -> Itera
     for half in (pool.intent, pool.settings):
         if isinstance(half, Unusable):
             yield from (Complaint(problem.field, problem.text) for problem in half.problems)
+    yield from _kubelet_complaints(document)
     if isinstance(pool.settings, Unusable):
         return
     for path, why in NOT_CARRIED_OUT.items():
@@ -129,6 +141,29 @@ def _platform_complaints(document: Mapping[str, Json]) -> Iterator[Complaint]:
             path = leaf.removeprefix(UNKNOWN)
             hint = field_hint(path, platform_rows())
             yield Complaint(written(path), UNKNOWN_FIELD, hint, is_name=True)
+
+
+def _kubelet_complaints(document: Mapping[str, Json]) -> Iterator[Complaint]:
+    spec = document.get("spec")
+    configs = spec.get("config") if isinstance(spec, Mapping) else None
+    for at, config in enumerate(configs if isinstance(configs, list | tuple) else ()):
+        if not isinstance(config, Mapping) or config.get("kind") != KUBELET_CONFIGURATION:
+            continue
+        fields = {name: item for name, item in config.items() if name not in KUBELET_HEADER}
+        for name in fields.keys() & KUBELET_OURS.keys():
+            problem = f"is not the owner's to set: {KUBELET_OURS[name]}"
+            yield Complaint(f"spec.config[{at}].{name}", problem, "leave it out")
+        yield from _empty_values(fields, f"spec.config[{at}]")
+
+
+def _empty_values(mapping: Mapping[str, Json], path: str) -> Iterator[Complaint]:
+    for name, value in mapping.items():
+        field = f"{path}.{name}"
+        if value is not None and is_empty(value):
+            hint = INSTEAD_OF_EMPTY.get(str(name), "leave the field out, or write a value")
+            yield Complaint(field, EMPTY_VALUE, hint)
+        elif isinstance(value, Mapping):
+            yield from _empty_values(value, field)
 
 
 def _setting_complaints(settings: NodeSettings) -> Iterator[Complaint]:

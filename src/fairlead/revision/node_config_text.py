@@ -11,8 +11,8 @@ from collections.abc import Mapping
 
 from fairlead.answers.words import LeafClass
 from fairlead.contract.json_text import encode_json
-from fairlead.contract.node_parse import parse_node_config
-from fairlead.contract.node_settings import problems_of
+from fairlead.contract.node_parse import parse_node_config, proto_name_of
+from fairlead.contract.node_settings import KUBELET, problems_of
 from fairlead.errors import InputError
 from fairlead.inputs.leaf import Json, Leaves
 from fairlead.inputs.registry import class_of
@@ -26,7 +26,7 @@ PLACES: Mapping[str, tuple[str, ...]] = {
     "platform.cloudConfig": ("fairlead", "cloudConfig"),
 }
 
-KUBELET = "config.kubelet."
+KUBELET_MESSAGE = "KubeletConfigFileConfig"
 KUBELET_PLACE = ("kubelet_config", "kubelet_config_file_config")
 
 # The addresses that bypass the proxy: the owner's and ours.
@@ -49,10 +49,12 @@ def render_node_config(leaves: Leaves) -> str:
             continue  # a digest that no machine needs
         if path in PLACES:
             _put(document, PLACES[path], leaves[path])
-        elif path.startswith(KUBELET):
-            _put(document, (*KUBELET_PLACE, path.removeprefix(KUBELET)), leaves[path])
         elif path not in _MERGED:
             _put(document, ("fairlead", path), leaves[path])
+        # What the contract has a field for stands there as well: bootstrap scripts read no other.
+        name = path.removeprefix(KUBELET)
+        if name != path and proto_name_of(KUBELET_MESSAGE, name):
+            _put(document, (*KUBELET_PLACE, name), leaves[path])
     _merge(document, leaves)
     text = encode_json(document, indent=2, ascii_only=False) + "\n"
     parsed = parse_node_config(text.encode())

@@ -200,6 +200,26 @@ def test_a_field_that_nobody_knows_is_refused_with_a_suggestion(
             "found text, expected a whole number (int32)",
         ),
         (
+            pool_document(config=[{"kind": "KubeletConfiguration", "healthzPort": 0}]),
+            "spec.config[0].healthzPort",
+            "is not the owner's to set: the agent asks there whether the kubelet is well",
+        ),
+        (
+            pool_document(config=[{"kind": "KubeletConfiguration", "evictionHard": {}}]),
+            "spec.config[0].evictionHard",
+            "an empty value does not reach the kubelet",
+        ),
+        (
+            pool_document(
+                config=[
+                    {"kind": "Sysctl", "settings": {}},
+                    {"kind": "KubeletConfiguration", "logging": {"options": {"text": ""}}},
+                ]
+            ),
+            "spec.config[1].logging.options.text",
+            "an empty value does not reach the kubelet",
+        ),
+        (
             pool_document(labels={"kubernetes.io/role": "x"}),
             "spec.labels.kubernetes.io/role",
             "the kubelet may not set this label",
@@ -226,6 +246,32 @@ def test_a_document_that_cannot_be_used_is_refused_by_field(
     plane: StoredPlane, document: Any, field: str, told: str
 ) -> None:
     assert problem(plane, document)[:2] == (field, told)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "instead"),
+    [
+        ("enforceNodeAllocatable", [], "write [none], which the kubelet takes for the same"),
+        (
+            "evictionHard",
+            {},
+            "write memory.available: 0%, which the kubelet takes for no threshold",
+        ),
+        ("resolvConf", "", "leave the field out, or write a value"),
+    ],
+)
+def test_an_empty_kubelet_field_is_refused_with_what_to_write_instead(
+    plane: StoredPlane, field: str, value: object, instead: str
+) -> None:
+    found = problem(plane, pool_document(config=[{"kind": "KubeletConfiguration", field: value}]))
+
+    assert found[2] == instead
+
+
+def test_a_kubelet_field_that_is_null_is_one_that_is_not_set(plane: StoredPlane) -> None:
+    document = pool_document(config=[{"kind": "KubeletConfiguration", "evictionHard": None}])
+
+    assert plans(plane, document)[0]["leaves"] == []
 
 
 def test_nothing_is_written_if_the_last_document_is_bad(plane: StoredPlane) -> None:

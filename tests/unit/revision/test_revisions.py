@@ -18,7 +18,8 @@ RELEASE = {"version": "1.34.2", "digest": "sha256:1111"}
 
 
 def test_hashes_of_scheme_1_are_pinned_because_a_drift_replaces_every_fleet() -> None:
-    revision = make_revision()
+    # With the renderer's number of the day they were pinned: raising that is another matter.
+    revision = revision_of({**leaves_of(), "platform.code.renderer": 1})
 
     assert HASH_SCHEME == 1, "a new scheme: pin it too, and keep this one for rebase"
     assert (
@@ -33,7 +34,7 @@ def test_hashes_of_scheme_1_are_pinned_because_a_drift_replaces_every_fleet() ->
 def test_a_rendered_node_config_is_pinned_because_a_change_needs_a_new_renderer_number() -> None:
     pool = pool_document(
         proxy={"http": "http://p", "noProxy": ["own"]},
-        config=[{"kind": "KubeletConfiguration", "maxPods": 50}],
+        config=[{"kind": "KubeletConfiguration", "maxPods": 50, "registryPullQPS": 0}],
     )
 
     assert json.loads(make_revision(pool).node_config) == {
@@ -50,12 +51,25 @@ def test_a_rendered_node_config_is_pinned_because_a_change_needs_a_new_renderer_
         "fairlead": {
             "release.digest": "sha256:1111",
             "imageBase": "202607.02",
+            "config.kubelet.maxPods": 50,
+            "config.kubelet.registryPullQPS": 0,
             "pullSecret.name": "registry-login",
             "platform.proxy.template": "v1",
-            "platform.code.renderer": 1,
+            "platform.code.renderer": 2,
             "platform.code.enableHostsConfigAgent": False,
         },
     }
+
+
+def test_a_new_renderer_is_drift_and_never_intent() -> None:
+    document = {"kind": "KubeletConfiguration", "evictionHard": {}, "maxPods": 50}
+    leaves = leaves_of(pool_document(config=[document]))
+    stored = revision_of({**leaves, "platform.code.renderer": 1})
+
+    difference = difference_of(stored, revision_of(leaves))
+
+    assert difference.intent == ()
+    assert [str(change) for change in difference.platform] == ["platform.code.renderer"]
 
 
 def test_a_value_that_the_node_contract_refuses_is_named() -> None:

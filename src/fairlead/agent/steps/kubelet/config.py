@@ -1,5 +1,8 @@
 """
-The kubelet's config file: our defaults, with everything the node config sets on top.
+The kubelet's config file: our defaults, the contract's fields, the owner's document on top.
+
+The owner's KubeletConfiguration goes through as it was written, field by field: which fields
+there are is the kubelet's to say, and it refuses what it does not know.
 
 Written as JSON, which is YAML, so that no value can leave its string. Kubelet flags override
 this file, which is how configs that carry flags only keep their meaning.
@@ -14,6 +17,7 @@ from fairlead.agent.steps.step import FILES_ONLY, StepOutcome
 from fairlead.agent.steps.systemd import has_systemd
 from fairlead.agent.steps.write import PUBLIC, apply_file
 from fairlead.contract.json_text import encode_json
+from fairlead.contract.node_settings import KUBELET, KUBELET_OURS, NAME, kubelet_of
 from fairlead.errors import InputError
 
 TYPE_CHECKING = False
@@ -34,6 +38,7 @@ DNS_FIELD = "cluster_config.cluster_network_config.core_dns_service_ip"
 
 # Settings that we open or create ourselves.
 PATH_FIELDS = ("static_pod_path", "tls_cert_file", "tls_private_key_file")
+PATH_SETTINGS = ("staticPodPath", "tlsCertFile", "tlsPrivateKeyFile")
 
 # field of kubelet_config_file_config: path in KubeletConfiguration, in the order of the file
 SETTINGS = {
@@ -99,6 +104,7 @@ def kubelet_settings(host: Host, config: NodeConfig) -> dict[str, object]:
         if value is not None and value not in ("", [], {}):
             _put(settings, path, value)
     _refuse_other_kind(config)
+    _merge(settings, _owner_settings(config))
     return settings
 
 
@@ -107,6 +113,9 @@ def apply_kubelet_config(host: Host, config: NodeConfig) -> StepOutcome:
     outcome = StepOutcome([], [], "" if has_systemd(host) else FILES_ONLY)
     settings = kubelet_settings(host, config)
     _leave_out_missing_certificate(host, settings, outcome)
+    if unused := sorted(KUBELET_OURS.keys() & kubelet_of(config).keys()):
+        names = ", ".join(unused)
+        outcome.add_note(f"{names} of the pool is not used: the built-in steps set it")
     text = encode_json(settings, indent=2) + "\n"
     apply_file(host, CONFIG_FILE, text.encode(), PUBLIC, outcome)
     static_pods = settings["staticPodPath"]
@@ -150,6 +159,37 @@ def _put(settings: dict[str, object], path: str, value: object) -> None:
         if isinstance(inner, dict):
             place = inner
     place[last] = value
+
+
+def _owner_settings(config: NodeConfig) -> dict[str, object]:
+    written = kubelet_of(config)
+    for name in PATH_SETTINGS:
+        path = written.get(name)
+        if isinstance(path, str):
+            one_line(path, f"{NAME}[{KUBELET}{name}]")
+    kept = {name: value for name, value in written.items() if name not in KUBELET_OURS}
+    return {name: _with_whole_numbers(value) for name, value in kept.items()}
+
+
+def _with_whole_numbers(value: object) -> object:
+    """Return the value with 50 for 50.0, which is the same to everybody but the kubelet."""
+    if isinstance(value, dict):
+        return {name: _with_whole_numbers(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_with_whole_numbers(item) for item in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _merge(ours: dict[str, object], theirs: dict[str, object]) -> None:
+    """Put their settings over ours; of an object only what they wrote in it."""
+    for name, value in theirs.items():
+        found = ours.get(name)
+        if isinstance(found, dict) and isinstance(value, dict) and value:
+            _merge(found, value)
+        elif type(found) is int and isinstance(value, str):
+            continue  # "50" is a number to the contract, which read it, and none to the kubelet
+        else:
+            ours[name] = value
 
 
 def _refuse_other_kind(config: NodeConfig) -> None:
