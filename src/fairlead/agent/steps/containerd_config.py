@@ -8,12 +8,13 @@ of the two formats themselves.
 
 from __future__ import annotations
 
+from fairlead.agent.host import is_regular_file
 from fairlead.agent.steps.one_line import one_line
 from fairlead.agent.steps.programs import program_path
 from fairlead.agent.steps.step import FILES_ONLY, StepOutcome
 from fairlead.agent.steps.systemd import has_systemd, run_command
 from fairlead.agent.steps.write import PUBLIC, apply_file
-from fairlead.contract.node_settings import CONTAINERD, NAME, containerd_of
+from fairlead.contract.node_settings import CONTAINERD, NAME, containerd_of, kubelet_of
 from fairlead.contract.toml_text import key_text, render_toml
 from fairlead.errors import InputError
 
@@ -37,33 +38,51 @@ PLUGIN_OF_VERSION_2 = "io.containerd.grpc.v1.cri"
 IMAGES_OF_VERSION_3 = "io.containerd.cri.v1.images"
 RUNTIME_OF_VERSION_3 = "io.containerd.cri.v1.runtime"
 
+# Where CNI plugins may be, the first that has them counts: upstream's releases and what installs
+# itself into a running node use the first, Debian's and Ubuntu's packages the second.
+NETWORK_PLUGINS = ("/opt/cni/bin", "/usr/lib/cni")
+
+# The plugin that containerd itself needs before any pod.
+LOOPBACK = "loopback"
+
+# The kubelet's name for the other cgroup driver.
+CGROUPFS = "cgroupfs"
+
 VERSION_FIELD = f"{NAME}[{CONTAINERD}version]"
 
 
-def render_containerd_config(config: NodeConfig, version: int) -> str:
-    """Return config.toml in format version 2 or 3: our tables, and the pool's over them."""
-    tables = _tables_of(config, version)
+def render_containerd_config(config: NodeConfig, version: int, network_plugins: str = "") -> str:
+    """
+    Return config.toml in format version 2 or 3: our tables, and the pool's over them.
+
+    network_plugins: the directory of CNI plugins, '' for containerd's own default.
+    """
+    tables = _tables_of(config, version, network_plugins)
     _merge(tables, {**containerd_of(config), "version": version}, "")
     return render_toml(tables)
 
 
-def _tables_of(config: NodeConfig, version: int) -> dict[str, object]:
+def _tables_of(config: NodeConfig, version: int, network_plugins: str) -> dict[str, object]:
     sandbox = one_line(config.text(SANDBOX_FIELD), SANDBOX_FIELD)
     root = one_line(config.text(ROOT_FIELD), ROOT_FIELD)
     if root and not root.startswith("/"):
         raise InputError("not an absolute path", field=ROOT_FIELD)
-    # The cgroup driver must be the kubelet's: systemd owns the tree on every image we support.
-    runc = {"runtime_type": "io.containerd.runc.v2", "options": {"SystemdCgroup": True}}
-    runtime = {"default_runtime_name": "runc", "runtimes": {"runc": runc}}
+    # The cgroup driver must be the kubelet's: systemd, if the owner says nothing else.
+    is_systemd = kubelet_of(config).get("cgroupDriver") != CGROUPFS
+    runc = {"runtime_type": "io.containerd.runc.v2", "options": {"SystemdCgroup": is_systemd}}
+    runtime: dict[str, object] = {
+        "containerd": {"default_runtime_name": "runc", "runtimes": {"runc": runc}},
+        **({"cni": {"bin_dir": network_plugins}} if network_plugins else {}),
+    }
     registry = {"config_path": REGISTRY_HOSTS}
     if version == 2:  # noqa: PLR2004 - a version is compared with a number
         image: dict[str, object] = {"sandbox_image": sandbox} if sandbox else {}
-        plugins = {PLUGIN_OF_VERSION_2: {**image, "containerd": runtime, "registry": registry}}
+        plugins = {PLUGIN_OF_VERSION_2: {**image, **runtime, "registry": registry}}
     else:
         image = {"pinned_images": {"sandbox": sandbox}} if sandbox else {}
         plugins = {
             IMAGES_OF_VERSION_3: {**image, "registry": registry},
-            RUNTIME_OF_VERSION_3: {"containerd": runtime},
+            RUNTIME_OF_VERSION_3: runtime,
         }
     top: dict[str, object] = {"version": version}
     return {**top, **({"root": root} if root else {}), "plugins": plugins}
@@ -116,11 +135,19 @@ def apply_containerd_config(host: Host, config: NodeConfig) -> StepOutcome:
     if has_systemd(host):
         major = major_of(run_command(host, [program_path(host, "containerd"), "--version"]))
     version = config_version(containerd_of(config), major)
-    text = render_containerd_config(config, version)
+    text = render_containerd_config(config, version, network_plugins_of(host))
     apply_file(host, CONFIG_FILE, text.encode(), PUBLIC, outcome)
     # containerd only warns about a missing directory; it is made so that a mirror can drop in.
     host.make_directory(REGISTRY_HOSTS)
     return outcome
+
+
+def network_plugins_of(host: Host) -> str:
+    """Return the directory that the image's CNI plugins are in, '' if it brings none."""
+    for directory in NETWORK_PLUGINS:
+        if is_regular_file(host, f"{directory}/{LOOPBACK}"):
+            return directory
+    return ""
 
 
 def major_of(answer: str) -> int:

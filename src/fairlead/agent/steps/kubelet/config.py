@@ -2,7 +2,7 @@
 The kubelet's config file: our defaults, the contract's fields, the owner's document on top.
 
 The owner's KubeletConfiguration goes through as it was written, field by field: which fields
-there are is the kubelet's to say, and it refuses what it does not know.
+there are is the kubelet's to say.
 
 Written as JSON, which is YAML, so that no value can leave its string. Kubelet flags override
 this file, which is how configs that carry flags only keep their meaning.
