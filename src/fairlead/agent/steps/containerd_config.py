@@ -38,9 +38,12 @@ PLUGIN_OF_VERSION_2 = "io.containerd.grpc.v1.cri"
 IMAGES_OF_VERSION_3 = "io.containerd.cri.v1.images"
 RUNTIME_OF_VERSION_3 = "io.containerd.cri.v1.runtime"
 
-# Where CNI plugins may be, the first that has them counts: upstream's releases and what installs
-# itself into a running node use the first, Debian's and Ubuntu's packages the second.
-NETWORK_PLUGINS = ("/opt/cni/bin", "/usr/lib/cni")
+# Where CNI plugins are: containerd's own default, and the packages of Debian and Ubuntu.
+UPSTREAM_PLUGINS = "/opt/cni/bin"
+PACKAGED_PLUGINS = "/usr/lib/cni"
+
+# 2.1 brought `bin_dirs`, and 2.2 took `bin_dir` out of format 3.
+FIRST_WITH_TWO_DIRECTORIES = (2, 1)
 
 # The plugin that containerd itself needs before any pod.
 LOOPBACK = "loopback"
@@ -51,18 +54,21 @@ CGROUPFS = "cgroupfs"
 VERSION_FIELD = f"{NAME}[{CONTAINERD}version]"
 
 
-def render_containerd_config(config: NodeConfig, version: int, network_plugins: str = "") -> str:
+def render_containerd_config(
+    config: NodeConfig, version: int, network: dict[str, object] | None = None
+) -> str:
     """
     Return config.toml in format version 2 or 3: our tables, and the pool's over them.
 
-    network_plugins: the directory of CNI plugins, '' for containerd's own default.
+    network: what the image needs in the table `cni`, from network_plugins_of.
     """
-    tables = _tables_of(config, version, network_plugins)
-    _merge(tables, {**containerd_of(config), "version": version}, "")
+    sections = containerd_of(config)
+    tables = _tables_of(config, version, {} if _names_plugins(sections) else network or {})
+    _merge(tables, {**sections, "version": version}, "")
     return render_toml(tables)
 
 
-def _tables_of(config: NodeConfig, version: int, network_plugins: str) -> dict[str, object]:
+def _tables_of(config: NodeConfig, version: int, network: dict[str, object]) -> dict[str, object]:
     sandbox = one_line(config.text(SANDBOX_FIELD), SANDBOX_FIELD)
     root = one_line(config.text(ROOT_FIELD), ROOT_FIELD)
     if root and not root.startswith("/"):
@@ -72,7 +78,7 @@ def _tables_of(config: NodeConfig, version: int, network_plugins: str) -> dict[s
     runc = {"runtime_type": "io.containerd.runc.v2", "options": {"SystemdCgroup": is_systemd}}
     runtime: dict[str, object] = {
         "containerd": {"default_runtime_name": "runc", "runtimes": {"runc": runc}},
-        **({"cni": {"bin_dir": network_plugins}} if network_plugins else {}),
+        **({"cni": network} if network else {}),
     }
     registry = {"config_path": REGISTRY_HOSTS}
     if version == 2:  # noqa: PLR2004 - a version is compared with a number
@@ -86,6 +92,14 @@ def _tables_of(config: NodeConfig, version: int, network_plugins: str) -> dict[s
         }
     top: dict[str, object] = {"version": version}
     return {**top, **({"root": root} if root else {}), "plugins": plugins}
+
+
+def _names_plugins(sections: dict[str, object]) -> bool:
+    """Say whether the pool's sections name a directory of plugins; containerd takes one word."""
+    plugins = sections.get("plugins")
+    tables = list(plugins.values()) if isinstance(plugins, dict) else []
+    found = [table.get("cni") for table in tables if isinstance(table, dict)]
+    return any("bin_dir" in cni or "bin_dirs" in cni for cni in found if isinstance(cni, dict))
 
 
 def _merge(ours: dict[str, object], theirs: dict[str, object], path: str) -> None:
@@ -131,33 +145,43 @@ def config_version(sections: dict[str, object], major: int | None) -> int:
 def apply_containerd_config(host: Host, config: NodeConfig) -> StepOutcome:
     """Leave a config.toml that this machine's containerd reads."""
     outcome = StepOutcome([], [], "" if has_systemd(host) else FILES_ONLY)
-    major = None
+    found = None
     if has_systemd(host):
-        major = major_of(run_command(host, [program_path(host, "containerd"), "--version"]))
-    version = config_version(containerd_of(config), major)
-    text = render_containerd_config(config, version, network_plugins_of(host))
+        found = number_of(run_command(host, [program_path(host, "containerd"), "--version"]))
+    version = config_version(containerd_of(config), found[0] if found else None)
+    text = render_containerd_config(config, version, network_plugins_of(host, version, found))
     apply_file(host, CONFIG_FILE, text.encode(), PUBLIC, outcome)
     # containerd only warns about a missing directory; it is made so that a mirror can drop in.
     host.make_directory(REGISTRY_HOSTS)
     return outcome
 
 
-def network_plugins_of(host: Host) -> str:
-    """Return the directory that the image's CNI plugins are in, '' if it brings none."""
-    for directory in NETWORK_PLUGINS:
-        if is_regular_file(host, f"{directory}/{LOOPBACK}"):
-            return directory
-    return ""
-
-
-def major_of(answer: str) -> int:
+def network_plugins_of(
+    host: Host, version: int, found: tuple[int, int] | None
+) -> dict[str, object]:
     """
-    Return the major version in what `containerd --version` printed, 1 if it cannot be told.
+    Return what the table `cni` needs so that the image's plugins are found.
+
+    Nothing if they are where containerd looks by itself, or nowhere yet. Two directories where
+    it takes two: what installs itself into a running node uses the first.
+    """
+    is_found = is_regular_file(host, f"{UPSTREAM_PLUGINS}/{LOOPBACK}")
+    if is_found or not is_regular_file(host, f"{PACKAGED_PLUGINS}/{LOOPBACK}"):
+        return {}
+    if version > 2 and found and found >= FIRST_WITH_TWO_DIRECTORIES:  # noqa: PLR2004 - a format
+        return {"bin_dirs": [UPSTREAM_PLUGINS, PACKAGED_PLUGINS]}
+    return {"bin_dir": PACKAGED_PLUGINS}
+
+
+def number_of(answer: str) -> tuple[int, int]:
+    """
+    Return major and minor of what `containerd --version` printed, (1, 0) if they cannot be told.
 
     Upstream prints `containerd NAME v2.1.4 COMMIT`, Debian `containerd NAME 1.6.20~ds1 ...`.
     """
     for word in answer.split():
-        number, dot, _ = word.removeprefix("v").partition(".")
-        if dot and number.isascii() and number.isdigit():
-            return int(number)
-    return 1
+        major, dot, rest = word.removeprefix("v").partition(".")
+        if dot and major.isascii() and major.isdigit():
+            minor = rest.partition(".")[0]
+            return int(major), int(minor) if minor.isascii() and minor.isdigit() else 0
+    return 1, 0
