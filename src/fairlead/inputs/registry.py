@@ -68,9 +68,15 @@ SETTING_LEAVES = (
     _setting("force", TEXT, "a value that was not seen before replaces every machine once"),
 )
 
-# Settings that are read and that nothing carries out: an owner who writes one is told so.
+# Leaves that are read and that nothing carries out: an owner who writes one is told so. Pools that
+# have one in force go on as they are.
 NOT_CARRIED_OUT = {
     "timeouts.detach": "no kind of machine detaches volumes yet; leave this field out",
+    "fips": "no kind of machine applies it yet; take an image that is in FIPS mode, and leave "
+    "this field out",
+    "tlsProfile": "no kind of machine applies it yet; write tlsMinVersion and tlsCipherSuites in a "
+    "KubeletConfiguration instead",
+    "imagePolicy.*": "no kind of machine applies it yet; leave this field out",
 }
 
 # Digests of what the two names point to; the pool's secretContent says what a change means.
@@ -120,6 +126,12 @@ def find_row(path: str) -> Leaf | None:
     if path in _EXACT:
         return _EXACT[path]
     return next((row for prefix, row in _FAMILIES if path.startswith(prefix)), None)
+
+
+def why_not_carried_out(path: str) -> str:
+    """Return why nothing carries out this leaf, or ''."""
+    row = find_row(path)
+    return NOT_CARRIED_OUT.get(row.path, "") if row else ""
 
 
 def class_of(path: str) -> LeafClass:

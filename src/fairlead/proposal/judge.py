@@ -18,14 +18,16 @@ from fairlead.inputs.leaf import Json, Unusable
 from fairlead.inputs.parse import (
     API_VERSION,
     UNKNOWN,
+    NodePool,
     parse_platform_config,
     platform_rows,
     pool_rows,
     unknown_fields,
     written,
 )
-from fairlead.inputs.registry import NOT_CARRIED_OUT
+from fairlead.inputs.registry import why_not_carried_out
 from fairlead.inputs.shape import is_empty, kind_of
+from fairlead.inputs.user_intent import UserIntent
 from fairlead.proposal.hint import UNKNOWN_FIELD, close_name, field_hint
 from fairlead.rollout.machines import NodeSettings, taints_text
 from fairlead.rollout.policy import policy_of
@@ -122,15 +124,22 @@ def _pool_complaints(document: Mapping[str, Json], find_zone: FindZone) -> Itera
         if isinstance(half, Unusable):
             yield from (Complaint(problem.field, problem.text) for problem in half.problems)
     yield from _kubelet_complaints(document)
+    yield from _idle_complaints(pool)
     if isinstance(pool.settings, Unusable):
         return
-    for path, why in NOT_CARRIED_OUT.items():
-        if path in pool.settings:
-            yield Complaint(written(path), why)
     try:
         yield from _setting_complaints(policy_of(pool.settings, find_zone).settings)
     except InputError as error:
         yield Complaint(error.field, error.problem, error.hint)
+
+
+def _idle_complaints(pool: NodePool) -> Iterator[Complaint]:
+    for half in (pool.intent, pool.settings):
+        leaves = {} if isinstance(half, Unusable) else half
+        leaves = leaves.leaves if isinstance(leaves, UserIntent) else leaves
+        for path in leaves:
+            if why := why_not_carried_out(path):
+                yield Complaint(written(path), why)
 
 
 def _platform_complaints(document: Mapping[str, Json]) -> Iterator[Complaint]:

@@ -246,13 +246,17 @@ def test_the_kill_switch_is_read_also_where_nothing_else_can_be(
     assert is_stopped(document) is stopped
 
 
-def test_the_schemas_name_every_field_that_is_parsed() -> None:
+def test_the_schemas_name_every_field_that_is_parsed_and_carried_out() -> None:
     schema: Any = node_pool_schema()
     spec = schema["properties"]["spec"]["properties"]
 
     assert spec["replicas"]["type"] == "integer"
     assert spec["labels"]["additionalProperties"]["type"] == "string"
-    assert set(spec) == {row.path.split(".")[0] for row in pool_rows()} | {"config"}
+    assert set(spec) | {"fips", "tlsProfile", "imagePolicy"} == {
+        *(row.path.split(".")[0] for row in pool_rows()),
+        "config",
+    }
+    assert not {"fips", "tlsProfile", "imagePolicy"} & set(spec)
     assert spec["rollout"]["properties"]["resume"]["type"] == "string"
     platform: Any = platform_config_schema()
     stub = platform["properties"]["spec"]["properties"]["stub"]["properties"]

@@ -249,6 +249,31 @@ def test_a_document_that_cannot_be_used_is_refused_by_field(
 
 
 @pytest.mark.parametrize(
+    ("spec", "field"),
+    [
+        ({"fips": True}, "spec.fips"),
+        ({"tlsProfile": "Modern"}, "spec.tlsProfile"),
+        ({"imagePolicy": {"default": "Reject"}}, "spec.imagePolicy.default"),
+        ({"timeouts": {"detach": "5m"}}, "spec.timeouts.detach"),
+    ],
+)
+def test_what_nothing_carries_out_is_refused_with_the_reason(
+    plane: StoredPlane, spec: dict[str, Any], field: str
+) -> None:
+    found = problem(plane, pool_document(**spec))
+
+    assert found[0] == field
+    assert found[1].startswith("no kind of machine ")
+
+
+def test_a_pool_that_has_such_a_field_in_force_goes_on(fresh: StoredPlane) -> None:
+    fresh.world.pools.write_pool(pool_document(fips=True))
+    fresh.settle()
+
+    assert len(fresh.names()) == 3
+
+
+@pytest.mark.parametrize(
     ("field", "value", "instead"),
     [
         ("enforceNodeAllocatable", [], "write [none], which the kubelet takes for the same"),
