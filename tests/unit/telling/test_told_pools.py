@@ -12,6 +12,7 @@ from fairlead.controller.think import think
 from fairlead.controller.thought import Thought
 from fairlead.proposal.plan import plan_of as plan_told
 from fairlead.rollout.machines import Machine
+from fairlead.rollout.step import CreateToken
 from fairlead.sim.world import SimWorld
 from fairlead.telling.machine import differences_of, machine_answer, sentence_about
 from fairlead.telling.platform import platform_answer
@@ -108,7 +109,8 @@ def test_a_pool_that_was_just_declared_shows_what_the_first_pass_does() -> None:
     plan, pool = plan_of(world), pool_of(world)
 
     assert (plan["is_new"], plan["creates"], plan["change"]) == (True, 3, "in-place")
-    assert plan["because"] == "New pool: machines are made from revision 29a6a0dd94db2362."
+    [made] = [step.id for step in read(world)[1].steps if isinstance(step, CreateToken)]
+    assert plan["because"] == f"New pool: machines are made from revision {made}."
     assert (pool["state"], pool["desired"], pool["available"]) == ("RollingOut", 3, 0)
 
 
@@ -514,14 +516,15 @@ def test_a_machine_that_is_changed_in_place_says_so() -> None:
 
 def test_an_event_is_told_as_it_was_written() -> None:
     world = settled_world()
+    first = world.templates[POOL].revision
 
     assert fields(world.read_events(POOL)[0]) == {
         "kind": "PoolAdopted",
         "pool": "workers",
         "machine": "",
         "at": "2026-11-16T12:00:00.000Z",
-        "says": "Revision 29a6a0dd94db2362 is the first.",
-        "key": "PoolAdopted:29a6a0dd94db2362:0",
+        "says": f"Revision {first} is the first.",
+        "key": f"PoolAdopted:{first}:0",
     }
 
 
