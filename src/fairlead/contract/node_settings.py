@@ -28,7 +28,8 @@ SYSCTL = "config.sysctl."
 MIRRORS = "config.mirrors."
 CONTAINERD = "config.containerd."
 KUBELET = "config.kubelet."
-APPLIED = (FILES, SYSCTL, MIRRORS, CONTAINERD, KUBELET)
+OVERRIDES = "platform.registryOverrides."
+APPLIED = (FILES, SYSCTL, MIRRORS, CONTAINERD, KUBELET, OVERRIDES)
 
 # Fields of KubeletConfiguration that are ours alone: with another value the node does not join,
 # or nobody hears that it did.
@@ -99,15 +100,23 @@ def mirrors_of(config: NodeConfig) -> dict[str, list[str]]:
     """Return the addresses to try for each registry, in order. Raises InputError by setting."""
     mirrors = {}
     for source, value, field in _below(config, MIRRORS):
-        is_host = source and len(source) <= LONGEST_REGISTRY and source.strip(".")
-        if not is_host or source.strip(REGISTRY_CHARACTERS):
-            raise InputError(
-                "not a registry", field=field, hint="expected HOST or HOST:PORT, without a path"
-            )
+        _require_registry(source, field)
         if not isinstance(value, list):
             raise InputError("expected a list of addresses", field=field)
         mirrors[source] = [_address_of(item, field) for item in value]
     return mirrors
+
+
+def override_of(source: str, value: object) -> str:
+    """Return the address that a registry is read from instead. Raises InputError by setting."""
+    field = f"{NAME}[{shown_name(OVERRIDES + source)}]"
+    _require_registry(source, field)
+    return _address_of(value, field)
+
+
+def overrides_in(config: NodeConfig) -> dict[str, object]:
+    """Return what the platform reads instead of each registry, as it was written."""
+    return {source: value for source, value, _ in _below(config, OVERRIDES)}
 
 
 def containerd_of(config: NodeConfig) -> dict[str, object]:
@@ -142,6 +151,14 @@ def _below(config: NodeConfig, prefix: str) -> list[tuple[str, object, str]]:
         for name in sorted(config.settings)
         if name.startswith(prefix)
     ]
+
+
+def _require_registry(source: str, field: str) -> None:
+    is_host = source and len(source) <= LONGEST_REGISTRY and source.strip(".")
+    if not is_host or source.strip(REGISTRY_CHARACTERS):
+        raise InputError(
+            "not a registry", field=field, hint="expected HOST or HOST:PORT, without a path"
+        )
 
 
 def _file_of(path: str, value: object, field: str) -> PoolFile:

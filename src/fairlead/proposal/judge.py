@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from fairlead.agent.steps.kubelet.labels import render_labels, require_taints
-from fairlead.contract.node_settings import KUBELET_OURS
+from fairlead.contract.node_settings import KUBELET_OURS, OVERRIDES, override_of
 from fairlead.errors import InputError
 from fairlead.inputs.declared import declared_pool
 from fairlead.inputs.leaf import Json, Unusable
@@ -145,11 +145,21 @@ def _idle_complaints(pool: NodePool) -> Iterator[Complaint]:
 def _platform_complaints(document: Mapping[str, Json]) -> Iterator[Complaint]:
     trial, found = _parsable(document, parse_platform_config)
     yield from found
-    for leaf in parse_platform_config(trial).leaves:
+    leaves = parse_platform_config(trial).leaves
+    for leaf in leaves:
         if leaf.startswith(UNKNOWN):
             path = leaf.removeprefix(UNKNOWN)
             hint = field_hint(path, platform_rows())
             yield Complaint(written(path), UNKNOWN_FIELD, hint, is_name=True)
+        elif leaf.startswith(OVERRIDES):
+            yield from _override_complaints(leaf, leaves[leaf])
+
+
+def _override_complaints(leaf: str, value: Json) -> Iterator[Complaint]:
+    try:
+        override_of(leaf.removeprefix(OVERRIDES), value)
+    except InputError as error:
+        yield Complaint(written(leaf), error.problem, error.hint)
 
 
 def _kubelet_complaints(document: Mapping[str, Json]) -> Iterator[Complaint]:

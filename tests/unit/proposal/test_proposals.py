@@ -236,6 +236,16 @@ def test_a_field_that_nobody_knows_is_refused_with_a_suggestion(
             "the node config refuses vm_size: found a number, expected text",
         ),
         (
+            platform_document(registryOverrides={"docker.io": "ftp://x"}),
+            "spec.registryOverrides.docker.io",
+            "expected [https://]HOST[:PORT][/PATH]",
+        ),
+        (
+            platform_document(registryOverrides={"docker.io/library": "x.example"}),
+            "spec.registryOverrides.docker.io/library",
+            "not a registry",
+        ),
+        (
             platform_document(proxy={"image": 7}),
             "spec.proxy.image",
             "found the number 7, expected text",

@@ -1,8 +1,9 @@
 """
 Mirrors of registries: one hosts.toml per registry, below the directory that config.toml names.
 
-containerd reads these files at every pull, so nothing is restarted. It tries the mirrors in the
-order of the file, then the registry itself.
+containerd reads these files at every pull, so nothing is restarted. It tries the mirrors of the
+pool's owner in the order of the file, then what the platform reads instead of the registry, or
+the registry itself.
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ from fairlead.agent.steps.containerd_config import REGISTRY_HOSTS
 from fairlead.agent.steps.step import FILES_ONLY, StepOutcome
 from fairlead.agent.steps.systemd import has_systemd
 from fairlead.agent.steps.write import PUBLIC, apply_absence, apply_file
-from fairlead.contract.node_settings import mirrors_of
+from fairlead.contract.node_settings import mirrors_of, override_of, overrides_in
 from fairlead.contract.toml_text import render_toml
+from fairlead.errors import InputError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,27 +35,54 @@ PROTOCOL_PATH = "/v2/"
 
 def mirror_files(config: NodeConfig) -> dict[str, bytes]:
     """Return the files, by path, that this config asks for."""
+    mirrors = mirrors_of(config)
+    overrides, _ = usable_overrides(config)
     return {
-        f"{REGISTRY_HOSTS}/{source}/{HOSTS_FILE}": render_hosts(addresses).encode()
-        for source, addresses in mirrors_of(config).items()
+        f"{REGISTRY_HOSTS}/{source}/{HOSTS_FILE}": render_hosts(
+            mirrors.get(source, []), overrides.get(source, "")
+        ).encode()
+        for source in sorted({*mirrors, *overrides})
     }
 
 
-def render_hosts(addresses: list[str]) -> str:
-    """Return a hosts.toml that tries these addresses in order."""
+def usable_overrides(config: NodeConfig) -> tuple[dict[str, str], list[str]]:
+    """
+    Return what the platform reads instead of each registry, and why some are left out.
+
+    One that cannot be used is the platform's mistake in every pool: no boot stops for it.
+    """
+    overrides, problems = {}, []
+    for source, value in overrides_in(config).items():
+        try:
+            overrides[source] = override_of(source, value)
+        except InputError as error:
+            problems.append(str(error))
+    return overrides, problems
+
+
+def render_hosts(addresses: list[str], server: str = "") -> str:
+    """Return a hosts.toml that tries these addresses in order, then the server if there is one."""
+    table: dict[str, object] = _server_of(server) if server else {}
     hosts: dict[str, object] = {}
     for address in addresses:
         host: dict[str, object] = {"capabilities": CAPABILITIES}
         if PROTOCOL_PATH in address:
             host["override_path"] = True
         hosts[address] = host
-    return OURS + render_toml({"host": hosts} if hosts else {})
+    return OURS + render_toml({**table, "host": hosts} if hosts else table)
+
+
+def _server_of(server: str) -> dict[str, object]:
+    table: dict[str, object] = {"server": server, "capabilities": CAPABILITIES}
+    return {**table, "override_path": True} if PROTOCOL_PATH in server else table
 
 
 def apply_registry_mirrors(host: Host, config: NodeConfig) -> StepOutcome:
     """Have exactly the mirrors of this config, besides those that the image brought."""
     outcome = StepOutcome([], [], "" if has_systemd(host) else FILES_ONLY)
     wanted = mirror_files(config)
+    for problem in usable_overrides(config)[1]:
+        outcome.add_note(problem)
     for path, content in wanted.items():
         apply_file(host, path, content, PUBLIC, outcome)
     for path in _ours(host):
