@@ -26,6 +26,8 @@ SECRET_PATHS = (
     "custom_search_domain_config.realm_password",
     "kubelet_config.kubelet_client_key",
 )
+# The setting that holds the pull secret of a pool: the object of a Docker config file.
+PULL_SECRET = "pullSecret.content"  # noqa: S105 - a setting's name
 MIN_LENGTH = 6
 SIGNATURE = "sig="  # of a storage URL that lets its holder in
 URL_ENDS = " \t\r\n\"'<>;"
@@ -35,6 +37,7 @@ BASE64_BLOCK = 3  # bytes that four characters stand for
 def secrets_of(config: NodeConfig) -> list[str]:
     """Return every spelling to remove from text, longest first, so that none leaves a rest."""
     found = {config.text(path) for path in SECRET_PATHS}
+    found.update(_login_secrets_of(config.settings.get(PULL_SECRET)))
     for text in _texts_in([config.fields, config.settings]):
         if "://" in text:
             found.update(_url_secrets_of(text))
@@ -57,6 +60,13 @@ def _texts_in(value: object) -> Iterator[str]:
     elif isinstance(value, list):
         for item in value:
             yield from _texts_in(item)
+
+
+def _login_secrets_of(value: object) -> Iterator[str]:
+    for text in _texts_in(value):
+        yield text
+        # A login is USER:PASSWORD in base64, and a program may complain about the password alone.
+        yield _decoded(text).partition(":")[2]
 
 
 def _url_secrets_of(text: str) -> Iterator[str]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import binascii
 
 from fairlead.contract.node_receipt import shown_name
+from fairlead.contract.node_secrets import PULL_SECRET
 from fairlead.contract.toml_text import render_toml
 from fairlead.errors import InputError
 
@@ -29,7 +30,9 @@ MIRRORS = "config.mirrors."
 CONTAINERD = "config.containerd."
 KUBELET = "config.kubelet."
 OVERRIDES = "platform.registryOverrides."
+SSH_KEYS = "sshKeys"
 APPLIED = (FILES, SYSCTL, MIRRORS, CONTAINERD, KUBELET, OVERRIDES)
+APPLIED_WHOLE = (SSH_KEYS, PULL_SECRET)
 
 # Fields of KubeletConfiguration that are ours alone: with another value the node does not join,
 # or nobody hears that it did.
@@ -72,7 +75,7 @@ class PoolFile:
 
 def is_applied(name: str) -> bool:
     """Say whether an agent with built-in steps applies a setting of this name."""
-    return name.startswith(APPLIED)
+    return name.startswith(APPLIED) or name in APPLIED_WHOLE
 
 
 def files_of(config: NodeConfig) -> list[PoolFile]:
@@ -134,6 +137,33 @@ def containerd_of(config: NodeConfig) -> dict[str, object]:
 def kubelet_of(config: NodeConfig) -> dict[str, object]:
     """Return the fields of the owner's KubeletConfiguration, as they were written."""
     return {name: value for name, value, _ in _below(config, KUBELET)}
+
+
+def ssh_keys_of(config: NodeConfig) -> list[str]:
+    """Return the keys that may log in, one line each. Raises InputError."""
+    value = config.settings.get(SSH_KEYS, [])
+    if not isinstance(value, list):
+        raise InputError("expected a list of keys", field=f"{NAME}[{SSH_KEYS}]")
+    for item in value:
+        if not isinstance(item, str) or len(item.split()) < 2 or not item.isprintable():  # noqa: PLR2004 - kind and key
+            raise InputError(
+                "expected keys as a line of authorized_keys has them",
+                field=f"{NAME}[{SSH_KEYS}]",
+                hint="ssh-ed25519 AAAA... [comment]",
+            )
+    return [str(item).strip() for item in value]
+
+
+def pull_secret_of(config: NodeConfig) -> dict[str, object]:
+    """Return the pull secret as the object of a Docker config file, {} without one."""
+    value = config.settings.get(PULL_SECRET, {})
+    if not isinstance(value, dict) or (value and not isinstance(value.get("auths"), dict)):
+        raise InputError(
+            "not the object of a Docker config file",
+            field=f"{NAME}[{PULL_SECRET}]",
+            hint='expected {"auths": {REGISTRY: {"auth": ...}}}',
+        )
+    return value
 
 
 def problems_of(config: NodeConfig) -> Iterator[InputError]:

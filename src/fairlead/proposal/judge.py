@@ -11,7 +11,14 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from fairlead.agent.steps.kubelet.labels import render_labels, require_taints
-from fairlead.contract.node_settings import KUBELET_OURS, OVERRIDES, override_of
+from fairlead.contract.node_config import NodeConfig
+from fairlead.contract.node_settings import (
+    KUBELET_OURS,
+    OVERRIDES,
+    SSH_KEYS,
+    override_of,
+    ssh_keys_of,
+)
 from fairlead.errors import InputError
 from fairlead.inputs.declared import declared_pool
 from fairlead.inputs.leaf import Json, Unusable
@@ -124,6 +131,7 @@ def _pool_complaints(document: Mapping[str, Json], find_zone: FindZone) -> Itera
         if isinstance(half, Unusable):
             yield from (Complaint(problem.field, problem.text) for problem in half.problems)
     yield from _kubelet_complaints(document)
+    yield from _key_complaints(pool)
     yield from _idle_complaints(pool)
     if isinstance(pool.settings, Unusable):
         return
@@ -131,6 +139,14 @@ def _pool_complaints(document: Mapping[str, Json], find_zone: FindZone) -> Itera
         yield from _setting_complaints(policy_of(pool.settings, find_zone).settings)
     except InputError as error:
         yield Complaint(error.field, error.problem, error.hint)
+
+
+def _key_complaints(pool: NodePool) -> Iterator[Complaint]:
+    leaves = {} if isinstance(pool.intent, Unusable) else pool.intent.leaves
+    try:
+        ssh_keys_of(NodeConfig({}, {SSH_KEYS: leaves.get(SSH_KEYS, [])}))
+    except InputError as error:
+        yield Complaint(written(SSH_KEYS), error.problem, error.hint)
 
 
 def _idle_complaints(pool: NodePool) -> Iterator[Complaint]:

@@ -164,9 +164,10 @@ def mistakes(kind: str) -> Iterator[tuple[Path_, Any, dict[str, Any]]]:
             yield path, "(misspelt)", misspelt
 
 
-# Which zones there are, what a kubelet takes as a label or a taint, and what containerd takes as an
-# address, is the judge's to know.
+# Which zones there are, what a kubelet takes as a label or a taint, what containerd takes as an
+# address and sshd as a key, is the judge's to know.
 BEYOND_A_SCHEMA = {
+    "spec.sshKeys[0]",
     "spec.registryOverrides.registry.example.com",
     "spec.rollout.windows[0].zone",
     "spec.labels.example.com/team",

@@ -236,6 +236,11 @@ def test_a_field_that_nobody_knows_is_refused_with_a_suggestion(
             "the node config refuses vm_size: found a number, expected text",
         ),
         (
+            pool_document(sshKeys=["ssh-ed25519 AAAA", "AAAA"]),
+            "spec.sshKeys",
+            "expected keys as a line of authorized_keys has them",
+        ),
+        (
             platform_document(registryOverrides={"docker.io": "ftp://x"}),
             "spec.registryOverrides.docker.io",
             "expected [https://]HOST[:PORT][/PATH]",

@@ -13,11 +13,13 @@ from fairlead.agent.steps import containerd_config
 from fairlead.agent.steps.kernel import swap
 from fairlead.agent.steps.kubelet import config as kubelet_config
 from fairlead.agent.steps.kubelet import kubeconfig
+from fairlead.agent.steps.pool_access import KEYS_FILE, logins_file
 from fairlead.agent.steps.registry_mirrors import mirror_files
 from fairlead.agent.steps.step import FILES_ONLY, StepOutcome
 from fairlead.agent.steps.systemd import has_systemd
 from fairlead.agent.steps.write import apply_file
-from fairlead.contract.node_settings import files_of
+from fairlead.contract.node_secrets import PULL_SECRET
+from fairlead.contract.node_settings import SSH_KEYS, files_of
 from fairlead.errors import InputError
 
 TYPE_CHECKING = False
@@ -48,7 +50,7 @@ def pool_files(config: NodeConfig) -> list[PoolFile]:
     """Return the files of this config. Raises InputError for one that may not be written."""
     files = files_of(config)
     layouts = {path for paths in PATHS.values() for path in paths}
-    taken = {*OTHER_STEPS, *layouts, *mirror_files(config)} if files else set()
+    taken = {*OTHER_STEPS, *layouts, *_asked_for(config)} if files else set()
     for file in files:
         if file.path.split("/")[1] in KERNEL_DIRECTORIES:
             raise InputError("is below /proc, /sys or /dev", field=file.field)
@@ -59,6 +61,13 @@ def pool_files(config: NodeConfig) -> list[PoolFile]:
                 hint="what it holds has settings of its own",
             )
     return files
+
+
+def _asked_for(config: NodeConfig) -> set[str]:
+    """Return the files that other steps write only if this config asks for them."""
+    keys = {KEYS_FILE} if SSH_KEYS in config.settings else set()
+    logins = {logins_file(config)} if PULL_SECRET in config.settings else set()
+    return {*mirror_files(config), *keys, *logins}
 
 
 def apply_pool_files(host: Host, config: NodeConfig) -> StepOutcome:

@@ -20,6 +20,7 @@ from fairlead.agent.steps.kubelet.flags import apply_kubelet_flags
 from fairlead.agent.steps.kubelet.kubeconfig import apply_kubeconfig
 from fairlead.agent.steps.kubelet.node_object import apply_node_object
 from fairlead.agent.steps.machine import apply_machine
+from fairlead.agent.steps.pool_access import apply_pull_secret, apply_ssh_keys
 from fairlead.agent.steps.pool_files import apply_pool_files
 from fairlead.agent.steps.programs import apply_programs
 from fairlead.agent.steps.proxy import apply_proxy
@@ -33,6 +34,7 @@ NODE_STEPS = (
     # First, so that whatever reads a file of the owner's finds it; without it the machine is not
     # what the pool asks for, and what it lacks may be how images are pulled.
     Step("pool-files", apply_pool_files, STOP_BOOT),
+    Step("ssh-keys", apply_ssh_keys, BOOT_ANYWAY),
     Step("trust-certificates", apply_certificates, STOP_BOOT),
     Step("proxy-environment", apply_proxy, STOP_BOOT),
     Step("kernel-settings", apply_sysctl, BOOT_ANYWAY),
@@ -41,6 +43,7 @@ NODE_STEPS = (
     Step("ulimits", apply_ulimits, BOOT_ANYWAY),
     Step("containerd-config", apply_containerd_config, STOP_BOOT),
     Step("registry-mirrors", apply_registry_mirrors, STOP_BOOT),
+    Step("pull-secret", apply_pull_secret, STOP_BOOT),
     Step("kubelet-config", apply_kubelet_config, STOP_BOOT),
     Step("kubelet-flags", apply_kubelet_flags, STOP_BOOT),
     Step("bootstrap-kubeconfig", apply_kubeconfig, STOP_BOOT),

@@ -81,6 +81,7 @@ def test_the_order_of_the_steps_and_what_each_may_stop() -> None:
     assert [(step.name, step.on_failure) for step in NODE_STEPS] == [
         ("find-programs", "stop-boot"),
         ("pool-files", "stop-boot"),
+        ("ssh-keys", "boot-anyway"),
         ("trust-certificates", "stop-boot"),
         ("proxy-environment", "stop-boot"),
         ("kernel-settings", "boot-anyway"),
@@ -89,6 +90,7 @@ def test_the_order_of_the_steps_and_what_each_may_stop() -> None:
         ("ulimits", "boot-anyway"),
         ("containerd-config", "stop-boot"),
         ("registry-mirrors", "stop-boot"),
+        ("pull-secret", "stop-boot"),
         ("kubelet-config", "stop-boot"),
         ("kubelet-flags", "stop-boot"),
         ("bootstrap-kubeconfig", "stop-boot"),

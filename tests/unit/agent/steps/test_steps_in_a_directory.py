@@ -207,7 +207,7 @@ def test_every_step_says_that_it_wrote_files_only(tmp_path: Path) -> None:
 
     assert {run.cause for run in result.runs} == {"no systemd here: files only"}
     assert set(words_of(result).values()) == {"done"}
-    assert len(result.runs) == 18
+    assert len(result.runs) == 20
 
 
 def test_a_second_run_changes_nothing(tmp_path: Path) -> None:
