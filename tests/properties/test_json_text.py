@@ -13,6 +13,7 @@ from fairlead.contract.json_text import (
     Pairs,
     TrailingTextError,
     encode_json,
+    encode_line,
     parse_json,
     plain,
 )
@@ -138,3 +139,16 @@ def test_what_has_no_json_form_is_not_written(value: object) -> None:
 
 def test_pairs_are_written_as_an_object_with_its_duplicates() -> None:
     assert encode_json(Pairs([("a", 1), ("a", [])])) == '{"a":1,"a":[]}'
+
+
+@given(VALUES)
+@settings(max_examples=300)
+@example({"far": [math.inf, -math.inf], "flag": True, "pair": ("a", 1)})
+def test_a_line_is_what_our_own_encoder_writes(value: Any) -> None:
+    assert encode_line(value) == encode_json(value)
+
+
+@pytest.mark.parametrize("value", [b"bytes", {"deep": [object()]}, math.nan])
+def test_a_line_of_what_has_no_json_form_is_refused(value: Any) -> None:
+    with pytest.raises(TypeError, match="has no JSON form"):
+        encode_line(value)

@@ -10,7 +10,8 @@ directory that stands for a machine never reboots, so nothing is kept there.
 
 from __future__ import annotations
 
-import os
+import errno
+import posix as os
 
 from fairlead.agent.early.digest import sha256_of
 from fairlead.agent.files import find_file, write_atomically
@@ -66,8 +67,8 @@ def _open_lock(path: str) -> int:
     how = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
     try:
         return os.open(path, how, 0o600)
-    except OSError:
-        if not os.path.islink(path):
+    except OSError as error:
+        if error.errno != errno.ELOOP:  # what O_NOFOLLOW says of a link
             raise
     os.unlink(path)
     return os.open(path, how, 0o600)

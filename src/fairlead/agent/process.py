@@ -10,7 +10,7 @@ from __future__ import annotations
 
 # The `signal` module costs 5 ms for the sake of its enums; this is what it is made of.
 import _signal  # type: ignore[import-not-found]
-import os
+import posix as os
 import select
 import time
 

@@ -9,7 +9,7 @@ watch's longest silence.
 
 from __future__ import annotations
 
-import os
+import posix as os
 import time
 
 from fairlead.agent.files import directory_of, find_file

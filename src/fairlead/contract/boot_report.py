@@ -7,7 +7,7 @@ never fails on size: it shortens causes first, then drops detail, and says that 
 
 from __future__ import annotations
 
-from fairlead.contract.json_text import Pairs, encode_json, parse_json, plain
+from fairlead.contract.json_text import Pairs, encode_line, parse_json, plain
 from fairlead.errors import InputError
 
 TYPE_CHECKING = False
@@ -180,4 +180,4 @@ def _shortened_stages(
 
 
 def _size(value: Any) -> int:
-    return len(encode_json(value))
+    return len(encode_line(value))

@@ -8,7 +8,7 @@ that the contract does not know come from the document and are cut and reduced t
 
 from __future__ import annotations
 
-from fairlead.contract.json_text import encode_json
+from fairlead.contract.json_text import encode_json, encode_line
 from fairlead.contract.node_schema import MESSAGES, TOP_MESSAGE
 
 TYPE_CHECKING = False
@@ -68,7 +68,7 @@ class Receipt:
             "defaulted": _Listing(self.defaulted, self.defaulted_paths()),
             "ignored": _Listing(self.ignored, self.ignored_paths),
         }
-        room = MAX_ENCODED - len(encode_json({name: g.encode() for name, g in groups.items()}))
+        room = MAX_ENCODED - len(encode_line({name: g.encode() for name, g in groups.items()}))
         # What was ignored says most about a boot and may take all the room.
         room = groups["ignored"].fill(room)
         unused = groups["understood"].fill(room // 2)

@@ -7,13 +7,15 @@ function under a name that moved in Python 3.12, so hashlib is the fallback.
 
 from __future__ import annotations
 
+import sys
+
 try:
-    from _sha2 import sha256  # type: ignore[import-not-found]
-except ImportError:
-    try:
+    if sys.version_info >= (3, 12):
+        from _sha2 import sha256
+    else:
         from _sha256 import sha256  # type: ignore[import-not-found]
-    except ImportError:
-        from hashlib import sha256
+except ImportError:
+    from hashlib import sha256
 
 
 def sha256_of(*parts: bytes) -> str:

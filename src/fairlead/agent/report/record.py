@@ -23,7 +23,7 @@ from fairlead.contract.boot_report import (
     StageReport,
     compact_fields,
 )
-from fairlead.contract.json_text import encode_json, parse_json, plain
+from fairlead.contract.json_text import encode_line, parse_json, plain
 from fairlead.errors import InputError
 
 TYPE_CHECKING = False
@@ -147,7 +147,7 @@ class Recorder:
     def _append(self, line: dict[str, Any], *, sync: bool) -> None:
         if not self.report.run_id:
             return  # No run has begun: this is a dry run, or a command that is not a boot.
-        text = ("\n" if self._torn else "") + self._redactor.clean(encode_json(line)) + "\n"
+        text = ("\n" if self._torn else "") + self._redactor.clean(encode_line(line)) + "\n"
         try:
             self._host.append_file(self._path, text.encode(), 0o600, sync=sync)
         except OSError:

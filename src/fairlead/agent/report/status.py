@@ -17,7 +17,7 @@ from fairlead.agent.files import (
 )
 from fairlead.agent.host import is_regular_file
 from fairlead.agent.report.clock_text import NS_PER_S, date_time
-from fairlead.contract.json_text import Pairs, encode_json, parse_json, plain
+from fairlead.contract.json_text import Pairs, encode_line, parse_json, plain
 from fairlead.errors import InputError
 
 TYPE_CHECKING = False
@@ -126,8 +126,8 @@ def publish_for_this_boot(run: Run, outcome: Outcome) -> None:
 
 
 def _verdict_files(run: Run, outcome: Outcome) -> tuple[tuple[str, bytes], ...]:
-    status = encode_json(_status_fields(run, outcome)) + "\n"
-    sentinel = encode_json({_OURS: {"run": run.id}}) + "\n"
+    status = encode_line(_status_fields(run, outcome)) + "\n"
+    sentinel = encode_line({_OURS: {"run": run.id}}) + "\n"
     return (run.layout.status, status.encode()), (run.layout.sentinel, sentinel.encode())
 
 
