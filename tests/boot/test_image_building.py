@@ -73,8 +73,9 @@ def test_three_commands_bake_an_image(suite: str, sources: Path) -> None:
             assert units <= {entry.name for entry in wants.iterdir()}
         assert not list((node.root / "var/tmp").iterdir())
         # Compiled once, for the image's own Python, so that no first boot has to.
-        program = node.root / "usr/lib/fairlead/fairlead-node.d/fairlead/agent"
-        assert list((program / "__pycache__").glob("main.cpython-*.pyc"))
+        packages = node.root / "usr/lib/fairlead/fairlead-node.d"
+        assert list(packages.glob("cpython-*.bundle"))
+        assert list((packages / "fairlead/agent/__pycache__").glob("main.cpython-*.pyc"))
 
 
 @pytest.mark.parametrize("suite", SUITES)

@@ -12,7 +12,13 @@ from shared_cases import REPOSITORY
 SOURCE = REPOSITORY / "src"
 
 
+# A built program, to run the same tests with what ships.
+BUILT_AGENT = os.environ.get("FAIRLEAD_BUILT_AGENT", "")
+
+
 def agent_command(*words: str) -> list[str]:
+    if BUILT_AGENT:
+        return [sys.executable, "-IS", BUILT_AGENT, *words]
     return [sys.executable, "-m", "fairlead.agent", *words]
 
 

@@ -1,8 +1,11 @@
 # Runs after .deb and .rpm are unpacked, in an image that is being built as on a machine.
 # Nothing is started: a machine that is already a node stays as it is.
 
-# Unchecked: the first boot neither compares time stamps nor writes a cache.
-python3 -m compileall -q --invalidation-mode unchecked-hash /usr/lib/fairlead/fairlead-node.d
+# The bundle that the agent runs from, for the Python of this machine.
+packages=/usr/lib/fairlead/fairlead-node.d
+python3 -IS "$packages/fairlead/agent/bundle/make.py" "$packages"
+# For a start that cannot use it. Unchecked: that one neither compares time stamps nor writes.
+python3 -m compileall -q --invalidation-mode unchecked-hash "$packages"
 
 if command -v systemctl >/dev/null 2>&1; then
     systemctl --quiet enable fairlead-node.service fairlead-node.path \

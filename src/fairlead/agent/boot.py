@@ -60,6 +60,9 @@ def run_boot(boot: Boot, stages: tuple[Stage, ...], version: str) -> int:
     run.event("Provision", "Starting", INFORMATIONAL, run.started_ns)
     _clear_leftovers(run)
     run_stages(stages, boot)
+    for trouble in run.bundle_trouble:
+        run.record.note("bundle", trouble)
+        run.log("WARN", "runs from its sources, which costs time only", cause=trouble)
     outcome = boot.outcome or not_started("no stage provisioned this node")
     _leave_verdict(run, outcome)
     exit_code = outcome.exit_code if outcome.is_started else 1

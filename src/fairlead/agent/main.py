@@ -7,7 +7,7 @@ waiter must not pay for a boot.
 
 from __future__ import annotations
 
-import os
+import posix as os
 import sys
 
 from fairlead import __version__
@@ -30,17 +30,21 @@ ROOT_CHARACTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012345678
 LAYOUTS = ("aks", "fairlead")
 
 
-def main() -> int:
-    """Run the command that sys.argv names; the process exits with what this returns."""
+def main(trouble: list[str] | None = None) -> int:
+    """
+    Run the command that sys.argv names; the process exits with what this returns.
+
+    trouble: why the bundle is not used, in whole or for a module; it may grow while we run.
+    """
     try:
-        return run_command(sys.argv[1:])
+        return run_command(sys.argv[1:], trouble)
     except TerminatedError:
         # Without a verdict, like every run that was killed: it may be tried again.
         die_terminated()
         return SIGNAL_EXIT_BASE + SIGTERM
 
 
-def run_command(words: list[str]) -> int:
+def run_command(words: list[str], trouble: list[str] | None = None) -> int:
     """Run one command and return its exit code. Never raises."""
     if words and words[0] in ("--help", "-h", "help"):
         print_out(usage())
@@ -57,6 +61,7 @@ def run_command(words: list[str]) -> int:
             print_out(__version__ + "\n")
             return 0
         run = start_run(arguments)
+        run.bundle_trouble = [] if trouble is None else trouble
         return COMMANDS[arguments.command](run, arguments)
     except FairleadError as error:
         print_error(str(error))
@@ -108,7 +113,7 @@ def _boot(run: Run, arguments: Arguments) -> int:
         return 0
     boot = _new_boot(run, inputs, arguments)
     program = run.host.environment.get("BIN_PATH", "")
-    if program and os.path.realpath(program) != os.path.realpath(sys.argv[0]):
+    if program and not _is_this_program(program):
         boot.foreign_agent = program
     return _run_once(boot, BOOT_STAGES, arguments, turn)
 
@@ -128,6 +133,12 @@ def _run_once(boot: Boot, stages: tuple[Stage, ...], arguments: Arguments, turn:
     leave_turn(turn)
     report_back(run)
     return exit_code
+
+
+def _is_this_program(path: str) -> bool:
+    from os.path import realpath
+
+    return realpath(path) == realpath(sys.argv[0])
 
 
 def _find_document(run: Run, arguments: Arguments) -> int:

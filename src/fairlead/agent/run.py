@@ -11,7 +11,7 @@ from fairlead.agent.files import directory_of
 from fairlead.agent.report.clock_text import NS_PER_MS, event_time, log_time
 from fairlead.agent.report.record import Recorder
 from fairlead.agent.report.redact import Redactor
-from fairlead.contract.json_text import encode_json
+from fairlead.contract.json_text import encode_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,7 +29,9 @@ TASK_PREFIX = "AKS.AKSNodeController."
 class Run:
     """The host, where things are on it, and everything this run has to say."""
 
-    __slots__ = ("host", "id", "is_dry", "layout", "record", "redactor", "started_ns")
+    __slots__ = (
+        "bundle_trouble", "host", "id", "is_dry", "layout", "record", "redactor", "started_ns"
+    )  # fmt: skip
 
     def __init__(self, host: Host, layout: Layout, run_id: str, *, is_dry: bool = False) -> None:
         self.host = host
@@ -41,11 +43,13 @@ class Run:
         # On the monotonic clock, like every start of an event: the first time sync of a machine
         # may set the wall clock by years in the middle of a boot.
         self.started_ns = host.monotonic_ns()
+        # Why modules came from their sources instead of the bundle; empty if none did.
+        self.bundle_trouble: list[str] = []
         self.record = Recorder(host, layout.record, self.redactor)
 
     def log(self, level: str, message: str, **facts: object) -> None:
         """Write one JSON line to the log file and to stderr: a constant sentence plus facts."""
-        line = encode_json(
+        line = encode_line(
             {"time": log_time(self.host.now_ns()), "level": level, "msg": message, **facts}
         )
         text = (self.redactor.clean(line) + "\n").encode()
@@ -85,7 +89,7 @@ class Run:
         try:
             self.host.make_directory(directory)
             # The reader takes every *.json it sees, so the name appears with the whole content.
-            self.host.write_file(path + ".tmp", encode_json(event).encode(), 0o644, sync=False)
+            self.host.write_file(path + ".tmp", encode_line(event).encode(), 0o644, sync=False)
             self.host.rename(path + ".tmp", path)
         except OSError as error:
             self.log("WARN", "event not written", path=path, error=str(error))
