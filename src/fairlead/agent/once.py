@@ -17,7 +17,7 @@ from fairlead.agent.early.digest import sha256_of
 from fairlead.agent.files import find_file, write_atomically
 from fairlead.agent.host import is_regular_file
 from fairlead.contract.json_text import encode_json, parse_json, plain
-from fairlead.errors import InputError
+from fairlead.errors import InputError, UnavailableError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,7 +47,8 @@ def take_turn(run: Run) -> int | None:
     """
     Wait until no other agent runs on this machine; it waits until leave_turn, or this process ends.
 
-    Return the descriptor that holds the turn, or None where there is nothing to hold it by.
+    Return the descriptor that holds the turn, or None where there is nothing to hold it by. Raises
+    UnavailableError where waiting would be for ever.
     """
     if run.host.is_directory:
         return None
@@ -80,6 +81,13 @@ def _wait_for_lock(run: Run, descriptor: int) -> None:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
+        from fairlead.agent.readiness import does_network_wait_for_us
+
+        if does_network_wait_for_us(run.host):
+            raise UnavailableError(
+                "another agent runs here and may wait for the network, which waits for this hook "
+                "of cloud-init: not waited for; fairlead-node provision-wait says how it ends"
+            ) from None
         run.log("INFO", "another agent runs here: waiting for its end")
         fcntl.flock(descriptor, fcntl.LOCK_EX)
 

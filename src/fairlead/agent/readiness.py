@@ -7,7 +7,8 @@ before cloud-init's network stage is still that of the image. That stage is orde
 network-online.target everywhere, so reaching the target means both. Scripts also talk to services
 over D-Bus, whose socket is there from basic.target on.
 
-Every wait is bounded: a hook that hangs, or that waits for this very agent, must not be the end.
+Every wait is bounded: a hook that hangs, or that waits for the agent's unit, must not be the end.
+An agent that a hook runs itself is not let wait for what waits for the hook.
 """
 
 from __future__ import annotations
@@ -29,6 +30,11 @@ BASIC = ("--job-mode=ignore-requirements", "basic.target")
 # A cloud's network takes seconds. Most of those that take longer never come.
 MACHINE_DEADLINE_S = 60.0
 
+OWN_GROUP = "/proc/self/cgroup"
+# cloud-init.service in 22.4, cloud-init-network or -main.service in 25.1.
+CLOUD_INIT = b"/cloud-init"
+QUESTION_DEADLINE_S = 5.0
+
 NAME_FILE = "/etc/hostname"
 KERNEL_NAME = "/proc/sys/kernel/hostname"
 
@@ -40,7 +46,17 @@ NAME_POLL_S = 0.1
 
 def wait_for_network(host: Host) -> None:
     """Return when the network is there, asking for it if nobody did. Raises UnavailableError."""
+    if does_network_wait_for_us(host):
+        raise UnavailableError(f"{NETWORK} waits for cloud-init, and that for this process")
     _reach(host, (NETWORK,), MACHINE_DEADLINE_S)
+
+
+def does_network_wait_for_us(host: Host) -> bool:
+    """Say whether a hook of cloud-init runs this process before there is a network."""
+    if CLOUD_INIT not in (find_file(host, OWN_GROUP) or b""):
+        return False
+    question = ["systemctl", "is-active", "--quiet", NETWORK]
+    return host.run(question, deadline_s=QUESTION_DEADLINE_S).exit_code != 0
 
 
 def wait_for_boot(host: Host) -> None:

@@ -81,6 +81,25 @@ def test_a_network_that_never_comes_is_told_and_scripts_run_after_a_minute() -> 
     assert ["/bin/bash", "-c"] in [command[:2] for command in machine.started]
 
 
+@pytest.mark.parametrize("group", ["cloud-init.service", "cloud-init-main.service"])
+def test_an_agent_that_a_hook_runs_does_not_wait_for_what_waits_for_the_hook(group: str) -> None:
+    machine = aks_machine({"/proc/self/cgroup": f"0::/system.slice/{group}\n".encode()})
+    machine.targets_take_s = 1000.0
+
+    stage = boot(machine)["wait-for-machine"]
+
+    assert stage.cause == "network-online.target waits for cloud-init, and that for this process"
+    assert stage.took_ms < 100
+
+
+def test_a_hook_that_runs_after_the_network_came_waits_as_all_do() -> None:
+    group = b"0::/system.slice/cloud-init-main.service\n"
+    machine = aks_machine({"/proc/self/cgroup": group})
+    machine.active.add("network-online.target")
+
+    assert boot(machine)["wait-for-machine"].outcome == "done"
+
+
 @pytest.mark.parametrize("named_after_s", [0.0, 2.0])
 def test_scripts_wait_until_the_machine_has_the_name_in_its_file(named_after_s: float) -> None:
     machine = aks_machine()

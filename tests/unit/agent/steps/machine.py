@@ -153,6 +153,7 @@ class Machine(SimHost):
         units = [argument for argument in rest if not argument.startswith("-")]
         effects: dict[str, Callable[[], Finished]] = {
             "show": lambda: self._show(rest, units),
+            "is-active": lambda: Finished(0 if units[0] in self.active else 3, b""),
             "daemon-reload": self._reload,
             "enable": lambda: self._enable(units[0], "--now" in rest),
             "disable": lambda: self._disable(units[0]),
