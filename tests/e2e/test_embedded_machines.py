@@ -73,6 +73,38 @@ def test_labels_taints_and_how_to_join_are_in_what_a_machine_was_given(plane: Ru
     assert before < plane.machine_names()
 
 
+def test_a_machine_has_the_pull_secret_the_bundle_and_the_keys_that_its_pool_names(
+    plane: RunningPlane,
+) -> None:
+    certificate = "-----BEGIN CERTIFICATE-----\nQUFB\n-----END CERTIFICATE-----\n"
+    login = '{"auths": {"registry.example.test": {"auth": "cm9ib3Q6aHVudGVyLTItaHVudGVy"}}}'
+    (plane.directory.secrets / "login").write_text(login)
+    (plane.directory.secrets / "company-ca").write_text(certificate)
+    patch(
+        plane,
+        pullSecret={"name": "login"},
+        trustBundle={"name": "company-ca"},
+        sshKeys=["ssh-ed25519 AAAA"],
+        config=[{"kind": "KubeletConfiguration", "registryPullQPS": 0}],
+    )
+
+    plane.until(lambda: not plane.settled()["waits"])
+
+    for name in plane.machine_names():
+        root = plane.directory.machines / name / "root"
+        found = (root / "var/lib/kubelet/config.json").read_text()
+        assert "cm9ib3Q6aHVudGVyLTItaHVudGVy" in found
+        trusted = root / "usr/local/share/ca-certificates/fairlead-custom-0.crt"
+        assert trusted.read_text() == certificate
+        keys = next(root.glob("root/.ssh/*")).read_text()
+        assert keys.endswith("ssh-ed25519 AAAA\n")
+        assert '"registryPullQPS": 0' in (root / "etc/kubernetes/kubelet-config.json").read_text()
+    database = plane.directory.database
+    assert b"cm9ib3Q6aHVudGVyLTItaHVudGVy" not in b"".join(
+        file.read_bytes() for file in database.parent.glob(f"{database.name}*")
+    )
+
+
 def test_a_pool_scaled_up_while_a_change_is_held_boots_like_its_siblings(
     plane: RunningPlane,
 ) -> None:

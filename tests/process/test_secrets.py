@@ -18,6 +18,8 @@ SECRETS = {
     "kubelet key": "a3ViZWxldC1rZXktc2VjcmV0LWE=",
     "realm password": "realm-pass word-%n",
     "proxy password": "proxy-pass-77",
+    "registry login": "cm9ib3Q6cmVnaXN0cnktcGFzcy04OA==",
+    "registry password": "registry-pass-88",
 }
 
 CONFIG: dict[str, Any] = {
@@ -30,6 +32,16 @@ CONFIG: dict[str, Any] = {
     "kubelet_config": {"kubelet_client_key": SECRETS["kubelet key"]},
     "custom_search_domain_config": {"realm_password": SECRETS["realm password"]},
     "http_proxy_config": {"http_proxy": f"http://user:{SECRETS['proxy password']}@proxy:3128/"},
+    "fairlead": {
+        "pullSecret.content": {
+            "auths": {
+                "registry.example.test": {
+                    "auth": SECRETS["registry login"],
+                    "password": SECRETS["registry password"],
+                }
+            }
+        }
+    },
 }
 
 # A script that gives away all it can: its environment, its trace, and what `ps` shows.

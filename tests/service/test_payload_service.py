@@ -20,6 +20,8 @@ from fairlead.contract.node_parse import parse_node_config
 from fairlead.embedded.serve.certificates import make_or_read
 from fairlead.errors import UnavailableError
 from fairlead.payload.app import make_app
+from fairlead.payload.pool_secrets import PoolSecrets
+from fairlead.revision.revision import Revision
 from fairlead.rollout.machines import NodeSettings
 from fairlead.rollout.secrets import TokenSecret, hashed
 from pool_documents import make_revision
@@ -52,6 +54,7 @@ class KeptPairs:
             replace(secret, id="spoiled", token=BROKEN, served=spoiled),
         ]
         self.settings = NodeSettings(labels={"team": "a"})
+        self.secrets = PoolSecrets()
         self.fetches: list[tuple[str, str, str]] = []
         self.problems: list[tuple[str, str, str]] = []
         self.reports: list[tuple[str, str, bytes]] = []
@@ -64,6 +67,9 @@ class KeptPairs:
 
     def find_settings(self, pool: str, machine: str) -> NodeSettings:
         return self.settings
+
+    def find_secrets(self, revision: Revision) -> PoolSecrets:
+        return self.secrets
 
     def record_fetch(self, pool: str, machine: str, revision: str) -> None:
         self.fetches.append((pool, machine, revision))
@@ -152,6 +158,27 @@ def test_the_real_agent_fetches_its_config_and_is_recorded(plane: Plane) -> None
     assert parsed.config.mapping("kubelet_config.kubelet_node_labels") == {"team": "a"}
     assert plane.source.fetches == [("workers", "workers-a1", make_revision().id)]
     assert plane.source.problems == []
+
+
+def test_the_real_agent_is_given_the_pull_secret_as_it_is_now(plane: Plane) -> None:
+    logins = {"auths": {"registry.example.test": {"auth": "cm9ib3Q6aHVudGVyMg=="}}}
+    plane.source.secrets = PoolSecrets(pull_secret=json.dumps(logins).encode())
+
+    _, body = plane.fetch(TOKEN)
+
+    assert parse_node_config(body).config.settings["pullSecret.content"] == logins
+
+
+def test_a_pull_secret_that_cannot_be_used_is_recorded_and_a_boot_tries_again(
+    plane: Plane,
+) -> None:
+    plane.source.secrets = PoolSecrets(pull_secret=b"hunter2")
+
+    status, body = plane.fetch(TOKEN)
+
+    assert (status, b"hunter2" in body) == (500, False)
+    ((pool, _, problem),) = plane.source.problems
+    assert (pool, problem.partition(" (")[0]) == ("workers", "spec.pullSecret: is no JSON")
 
 
 def test_a_machine_is_recorded_under_the_name_it_gives(plane: Plane) -> None:

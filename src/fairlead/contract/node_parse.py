@@ -34,9 +34,11 @@ class ParsedNodeConfig:
     violations: why the document's `mustUnderstand` is not met; any stops the boot.
     cold_start_hotfixes: the top-level `hotfixes`, base to version (None is a tombstone), or
     None if the document has none.
+    unused: settings that this reader has no use for, as a config of their own, or None: what is
+    secret in them is secret all the same.
     """
 
-    __slots__ = ("cold_start_hotfixes", "config", "problems", "receipt", "violations")
+    __slots__ = ("cold_start_hotfixes", "config", "problems", "receipt", "unused", "violations")
 
     def __init__(self, reader: _Reader, fields: dict[str, object]) -> None:
         self.config = NodeConfig(fields)
@@ -44,6 +46,7 @@ class ParsedNodeConfig:
         self.problems = reader.problems
         self.violations: list[FieldProblem] = []
         self.cold_start_hotfixes: dict[str, str | None] | None = None
+        self.unused: NodeConfig | None = None
 
 
 def parse_node_config(text: bytes, *, takes_settings: bool = True) -> ParsedNodeConfig:
@@ -253,6 +256,7 @@ def _read_settings(
 ) -> None:
     if not takes_settings:
         reader.ignore(SETTINGS)
+        parsed.unused = _unused_of(value)
         return
     if not isinstance(value, Pairs):
         reader.refuse(SETTINGS, f"found {kind_of(value)}, expected an object")
@@ -262,6 +266,13 @@ def _read_settings(
     except RecursionError:
         parsed.config.settings.clear()
         reader.refuse(SETTINGS, "nested too deeply")
+
+
+def _unused_of(value: object) -> NodeConfig | None:
+    try:
+        return NodeConfig({}, plain(value)) if isinstance(value, Pairs) else None
+    except RecursionError:
+        return None
 
 
 def _take_settings(pairs: Pairs, config: NodeConfig, reader: _Reader) -> None:

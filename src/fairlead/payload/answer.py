@@ -29,6 +29,7 @@ from fairlead.contract.node_parse import parse_node_config
 from fairlead.errors import InputError
 from fairlead.inputs.leaf import Json
 from fairlead.payload.join import Join, put_join
+from fairlead.payload.pool_secrets import PoolSecrets, put_secrets
 from fairlead.rollout.machines import NodeSettings, taints_text
 from fairlead.rollout.secrets import TokenSecret, is_valid
 
@@ -39,6 +40,7 @@ METHODS = {NODE_CONFIG_PATH: "GET", BOOT_REPORT_PATH: "POST"}
 LARGEST_REPORT = 64 << 10
 LONGEST_MACHINE_NAME = 253
 TAINTS_FLAG = "--register-with-taints"
+NO_SECRETS = PoolSecrets()
 
 _MACHINE_CHARACTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-")
 
@@ -107,10 +109,16 @@ def refusal_of_token(token: str | None, pair: TokenSecret | None, now: datetime)
     return None
 
 
-def config_answer(pair: TokenSecret, settings: NodeSettings, join: Join | None = None) -> Answer:
+def config_answer(
+    pair: TokenSecret,
+    settings: NodeSettings,
+    join: Join | None = None,
+    secrets: PoolSecrets = NO_SECRETS,
+) -> Answer:
     """Return the node config of a pair, or why it cannot be served."""
     try:
-        return Answer(status=200, body=served_config(pair.served.node_config, settings, join))
+        body = served_config(pair.served.node_config, settings, join, secrets)
+        return Answer(status=200, body=body)
     except InputError as error:
         # Which field is wrong is for the pool's owner, in the condition; a machine waits.
         answer = _told(500, "the node config of this token cannot be served")
@@ -140,9 +148,14 @@ def unavailable() -> Answer:
     return _told(503, "not available for the moment")
 
 
-def served_config(node_config: str, settings: NodeSettings, join: Join | None = None) -> bytes:
+def served_config(
+    node_config: str,
+    settings: NodeSettings,
+    join: Join | None = None,
+    secrets: PoolSecrets = NO_SECRETS,
+) -> bytes:
     """
-    Return a revision's node config with the pool's labels and taints, and how to join.
+    Return a revision's node config with the pool's labels, taints and secrets, and how to join.
 
     Raises InputError if the contract refuses the result or no agent would read that much.
     """
@@ -155,6 +168,7 @@ def served_config(node_config: str, settings: NodeSettings, join: Join | None = 
     if settings.taints:
         flags = _below(document, "kubelet_config", "kubelet_flags")
         flags[TAINTS_FLAG] = taints_text(settings.taints)
+    put_secrets(document, secrets)
     if join is not None:
         put_join(document, join)
     text = _encoded(encode_json(document, indent=2, ascii_only=False)) + b"\n"

@@ -31,6 +31,8 @@ from fairlead.payload.answer import (
     unavailable,
 )
 from fairlead.payload.join import Join
+from fairlead.payload.pool_secrets import PoolSecrets
+from fairlead.revision.revision import Revision
 from fairlead.rollout.machines import NodeSettings
 from fairlead.rollout.secrets import TokenSecret, hashed
 
@@ -55,6 +57,9 @@ class PayloadSource(Protocol):
 
     def find_settings(self, pool: str, machine: str) -> NodeSettings:
         """Return the labels and taints that this machine boots with."""
+
+    def find_secrets(self, revision: Revision) -> PoolSecrets:
+        """Return what is there now under the names of this revision's secrets."""
 
     def record_fetch(self, pool: str, machine: str, revision: str) -> None:
         """Remember that a machine was given the inputs of this revision."""
@@ -110,7 +115,9 @@ class _Door:
         return await self._take_report(request, pair, machine)
 
     def _give_config(self, pair: TokenSecret, machine: str) -> Answer:
-        answer = config_answer(pair, self._source.find_settings(pair.pool, machine), self._join)
+        settings = self._source.find_settings(pair.pool, machine)
+        secrets = self._source.find_secrets(pair.served)
+        answer = config_answer(pair, settings, self._join, secrets)
         if answer.problem != pair.problem:
             self._source.record_problem(pair.pool, pair.id, answer.problem)
         if not answer.problem:

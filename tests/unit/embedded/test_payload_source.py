@@ -12,6 +12,7 @@ from fairlead.embedded.store.world import EmbeddedWorld
 from fairlead.rollout.machines import Machine, NodeSettings
 from fairlead.rollout.secrets import hashed
 from fairlead.sim.clock import START
+from pool_documents import make_revision, pool_document
 from unit.embedded.open_world import PAIR, POOL, TOKEN, make_template, open_world, with_template
 
 WEB = NodeSettings(labels={"tier": "web"})
@@ -117,6 +118,39 @@ def test_a_machine_boots_with_its_own_settings_and_a_stranger_with_the_template_
 
     assert source.payloads.find_settings(POOL, "unheard-of") == WEB
     assert source.payloads.find_settings("others", "unheard-of") == NodeSettings()
+
+
+def test_secrets_are_read_anew_for_every_machine_and_kept_nowhere(
+    source: Source, tmp_path: Path
+) -> None:
+    (tmp_path / "secrets" / "company-ca").write_text("PEM of the company")
+    revision = make_revision(pool_document(trustBundle={"name": "company-ca"}))
+    first = source.payloads.find_secrets(revision)
+    (tmp_path / "secrets" / "registry-login").write_text("renewed-pass-word")
+
+    second = source.payloads.find_secrets(revision)
+
+    assert (first.pull_secret, first.trust_bundle) == (b"user:password", b"PEM of the company")
+    assert second.pull_secret == b"renewed-pass-word"
+    holders = [
+        path.name
+        for path in tmp_path.rglob("*")
+        if path.is_file() and b"renewed-pass-word" in path.read_bytes()
+    ]
+    assert holders == ["registry-login"]
+
+
+def test_a_secret_that_went_away_is_said_and_none_is_needed_without_a_name(
+    source: Source, tmp_path: Path
+) -> None:
+    (tmp_path / "secrets" / "registry-login").unlink()
+
+    assert source.payloads.find_secrets(make_revision()).problem == (
+        "the pull secret registry-login cannot be read (No such file or directory); "
+        f"write it to {tmp_path}/secrets/registry-login"
+    )
+    without = source.payloads.find_secrets(make_revision(pool_document(pullSecret=None)))
+    assert (without.pull_secret, without.trust_bundle, without.problem) == (None, None, "")
 
 
 def test_a_pair_is_found_by_the_hash_of_its_token_and_a_problem_of_it_is_kept(

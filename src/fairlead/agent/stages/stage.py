@@ -121,6 +121,8 @@ class Boot:
             text = self.run.host.read_file(self.inputs.node_config)
             parsed = parse_node_config(text, takes_settings=self._has_built_in_steps())
             self.run.redactor.learn(secrets_of(parsed.config))
+            if parsed.unused is not None:
+                self.run.redactor.learn(secrets_of(parsed.unused))
             self.run.record.note("receipt", parsed.receipt.encode())
             for problem in parsed.problems[:20]:
                 self.run.log(

@@ -12,6 +12,8 @@ from dataclasses import replace
 
 from fairlead.answers.words import Phase
 from fairlead.embedded.store.world import EmbeddedWorld
+from fairlead.payload.pool_secrets import PoolSecrets
+from fairlead.revision.revision import Revision
 from fairlead.rollout.machines import Machine, NodeSettings
 from fairlead.rollout.secrets import TokenSecret
 
@@ -34,6 +36,10 @@ class StoredPayloads:
             return found.settings
         template = self._world.machines.find_template(pool)
         return template.settings if template else NodeSettings()
+
+    def find_secrets(self, revision: Revision) -> PoolSecrets:
+        """Return the files that this revision names, as they are now."""
+        return self._world.pools.read_secrets(revision.leaves)
 
     def record_fetch(self, pool: str, machine: str, revision: str) -> None:
         """Note which inputs a machine that boots was given."""

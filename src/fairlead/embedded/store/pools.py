@@ -2,8 +2,8 @@
 Pools in SQLite: what is declared, what the controller remembers, what the owner sees.
 
 The platform's document is kept as it was written; a pass reads it with this edge's own address
-where the platform names none. Secrets are files beside the database, and only their digests are
-read into a pass.
+where the platform names none. Secrets are files beside the database: a pass reads their digests,
+and their content is read when a machine is served.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ from fairlead.embedded.store.database import Store
 from fairlead.embedded.store.values import parse_document, render_document, render_value
 from fairlead.errors import ConflictError, InputError, InvariantError
 from fairlead.inputs.declared import declared_pool
-from fairlead.inputs.leaf import Json
+from fairlead.inputs.leaf import Json, Leaves
 from fairlead.inputs.parse import NO_PLATFORM, parse_platform_config
 from fairlead.inputs.platform_inputs import Stub
+from fairlead.payload.pool_secrets import PoolSecrets
 from fairlead.rollout.record import PoolRecord
 
 # Fields of a pool that name a file, and what a person calls it.
@@ -183,25 +184,33 @@ class StoredPools:
 
     # What names point to.
 
+    def read_secrets(self, leaves: Leaves) -> PoolSecrets:
+        """Return the files that these leaves name, to be served and kept nowhere."""
+        found: dict[str, bytes | None] = {}
+        for field, says in SECRET_FIELDS.items():
+            name = str(leaves.get(f"{field}.name", ""))
+            try:
+                found[field] = _read_secret(self._secrets, name) if name else None
+            except (OSError, ValueError) as error:
+                return PoolSecrets(problem=self._why_unread(name, says, error))
+        return PoolSecrets(pull_secret=found["pullSecret"], trust_bundle=found["trustBundle"])
+
     def _resolve(self, document: Json) -> Resolved:
         found: dict[str, str] = {}
         for field, says in SECRET_FIELDS.items():
             name = _named_in(document, field)
             try:
                 found[field] = _digest_of(self._secrets, name) if name else ""
-            except OSError as error:
-                path = self._secrets / Path(name).name
-                return Resolved(
-                    problem=f"the {says} {name} cannot be read ({error.strerror}); "
-                    f"write it to {path}",
-                    field=f"spec.{field}.name",
-                )
-            except ValueError:
-                return Resolved(
-                    problem=f"{name!r} names no {says}: it must be a file's name",
-                    field=f"spec.{field}.name",
-                )
+            except (OSError, ValueError) as error:
+                problem = self._why_unread(name, says, error)
+                return Resolved(problem=problem, field=f"spec.{field}.name")
         return Resolved(pull_secret=found["pullSecret"], trust_bundle=found["trustBundle"])
+
+    def _why_unread(self, name: str, says: str, error: OSError | ValueError) -> str:
+        if isinstance(error, OSError):
+            path = self._secrets / Path(name).name
+            return f"the {says} {name} cannot be read ({error.strerror}); write it to {path}"
+        return f"{name!r} names no {says}: it must be a file's name"
 
 
 def _named_in(document: Json, field: str) -> str:
@@ -212,10 +221,14 @@ def _named_in(document: Json, field: str) -> str:
 
 
 def _digest_of(directory: Path, name: str) -> str:
+    return "sha256:" + sha256(_read_secret(directory, name)).hexdigest()
+
+
+def _read_secret(directory: Path, name: str) -> bytes:
     # A name comes from a document; it must not lead out of the directory.
     if name != Path(name).name or name in (".", "..") or "\0" in name:
         raise ValueError(name)
-    return "sha256:" + sha256((directory / name).read_bytes()).hexdigest()
+    return (directory / name).read_bytes()
 
 
 def _with_stub(platform: Json, stub: Stub) -> Json:

@@ -1,0 +1,84 @@
+"""
+What the names in a pool's document point to, added to its node config when it is served.
+
+A revision holds digests of it and nothing more: no secret may lie in one, and a login that is
+renewed must reach the next machine that boots. A machine gets what is there at that moment.
+"""
+
+import binascii
+from dataclasses import dataclass
+from typing import Any
+
+from fairlead.contract.json_text import Pairs, parse_json, plain
+from fairlead.contract.node_secrets import PULL_SECRET
+from fairlead.errors import InputError
+
+BEGIN = "-----BEGIN CERTIFICATE-----"
+END = "-----END CERTIFICATE-----"
+
+# How a node config names what is added here; once it is there, the name says nothing.
+PULL_SECRET_NAME = "pullSecret.name"  # noqa: S105 - a leaf's name
+TRUST_BUNDLE_NAME = "trustBundle.name"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class PoolSecrets:
+    """
+    The content of the files that a pool names, None for those that it does not name.
+
+    problem: why one cannot be read, or ''; then nothing is served.
+    """
+
+    pull_secret: bytes | None = None
+    trust_bundle: bytes | None = None
+    problem: str = ""
+
+
+def put_secrets(document: dict[str, Any], secrets: PoolSecrets) -> None:
+    """Add them to a node config. Raises InputError, which never holds what was found."""
+    if secrets.problem:
+        raise InputError(secrets.problem)
+    if secrets.pull_secret is not None:
+        settings = _found(document, "fairlead", {})
+        settings[PULL_SECRET] = _logins_of(secrets.pull_secret)
+        settings.pop(PULL_SECRET_NAME, None)
+    if secrets.trust_bundle is not None:
+        trusted = _found(document, "custom_ca_certs", [])
+        trusted += _certificates_of(secrets.trust_bundle)
+        _found(document, "fairlead", {}).pop(TRUST_BUNDLE_NAME, None)
+
+
+def _found(document: dict[str, Any], name: str, empty: Any) -> Any:
+    found = document.setdefault(name, empty)
+    if not isinstance(found, type(empty)):
+        raise InputError("is of another kind than expected", field=name)
+    return found
+
+
+def _logins_of(content: bytes) -> object:
+    expected = 'expected a Docker config file, {"auths": {REGISTRY: {"auth": ...}}}'
+    try:
+        value = parse_json(content)
+    except InputError:
+        # What is wrong with the text would be told with some of it.
+        raise InputError("is no JSON", field="spec.pullSecret", hint=expected) from None
+    found = plain(value) if isinstance(value, Pairs) else {}
+    if not isinstance(found.get("auths"), dict):
+        raise InputError("holds no logins", field="spec.pullSecret", hint=expected)
+    return found
+
+
+def _certificates_of(content: bytes) -> list[str]:
+    """Return each certificate on its own, as the contract has them: base64 of PEM."""
+    found = []
+    for part in content.decode("utf-8", "replace").split(BEGIN)[1:]:
+        body, end, _ = part.partition(END)
+        if not end:
+            raise InputError("ends within a certificate", field="spec.trustBundle")
+        pem = f"{BEGIN}{body}{END}\n".encode()
+        found.append(binascii.b2a_base64(pem, newline=False).decode())
+    if not found:
+        raise InputError(
+            "holds no certificate", field="spec.trustBundle", hint=f"expected PEM: {BEGIN} ..."
+        )
+    return found
