@@ -15,7 +15,7 @@ try:
 except OSError:
     home += ".d"  # what is no link is this program itself
 try:
-    file = posix.open(f"{home}/{sys.implementation.cache_tag}.bundle", posix.O_CLOEXEC)
+    file = posix.open(home + "/" + sys.implementation.cache_tag + ".bundle", posix.O_CLOEXEC)
     block = posix.read(file, 32768)
     if block[:12] != MAGIC_NUMBER + source_hash(KEY, block[12:]):
         raise ValueError("the bundle is damaged, or of other sources, or of another Python")

@@ -68,7 +68,7 @@ def test_every_command_of_the_agent_is_documented() -> None:
 
 
 def test_every_boot_stage_and_step_is_documented() -> None:
-    from fairlead.agent.boot import BOOT_STAGES
+    from fairlead.agent.boot_stages import BOOT_STAGES
     from fairlead.agent.steps.table import NODE_STEPS
 
     reference = (REPOSITORY / "docs/reference/fairlead-node.md").read_text()

@@ -36,7 +36,7 @@ DOORS = {
 # Modules that cost milliseconds at start-up; a boot without network must load none of them.
 DEAR = {
     "argparse", "asyncio", "base64", "collections", "contextlib", "dataclasses", "enum",
-    "functools", "http.client", "importlib.metadata", "inspect", "json", "logging", "pathlib",
+    "functools", "http.client", "importlib.metadata", "inspect", "json", "logging", "os", "pathlib",
     "re", "shutil", "socket", "ssl", "subprocess", "tempfile", "typing", "urllib.request",
 }  # fmt: skip
 
@@ -109,18 +109,24 @@ def test_a_todo_has_an_owner_and_an_end() -> None:
             assert "TODO" not in line or re.search(r"TODO\(#\d+\): ", line), f"{path}: {line}"
 
 
-@pytest.mark.parametrize("command", ["boot", "provision-wait", "version", "download-hotfix"])
+@pytest.mark.parametrize(
+    "command", ["boot", "provision", "provision-wait", "version", "download-hotfix"]
+)
 def test_a_command_loads_no_dear_module(tmp_path: Path, command: str) -> None:
     containers = tmp_path / "opt/azure/containers"
     containers.mkdir(parents=True)
     (containers / "provision_start.sh").write_text("exit 0\n")
     (tmp_path / "opt/azure/components.json").write_text("{}")
-    (containers / "aks-node-controller-config.json").write_text('{"version": "v1"}')
+    config = containers / "aks-node-controller-config.json"
+    config.write_text('{"version": "v1"}')
     (containers / "aks-node-controller-hotfix.json").write_text("{}")
     if command == "provision-wait":
         (containers / "provision.complete").touch()
     start = f"import sys; sys.path.insert(0, {str(REPOSITORY / 'src')!r}); sys.argv[1:] = "
-    start += f"[{command!r}, '--root={tmp_path}']; from fairlead.agent.main import main; main()"
+    flags = [f"--root={tmp_path}"]
+    if command == "provision":
+        flags.append(f"--provision-config={config}")
+    start += f"{[command, *flags]!r}; from fairlead.agent.main import main; main()"
 
     ran = subprocess.run(
         [sys.executable, "-I", "-S", "-X", "importtime", "-c", start],

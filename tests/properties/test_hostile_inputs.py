@@ -24,7 +24,8 @@ from builders import (
     make_disk,
     make_sim_host,
 )
-from fairlead.agent.boot import BOOT_STAGES, run_boot
+from fairlead.agent.boot import run_boot
+from fairlead.agent.boot_stages import BOOT_STAGES
 from fairlead.agent.report.record import parse_record
 from fairlead.agent.wait import judge_status, wait_for_sentinel
 from fairlead.errors import InputError

@@ -1,24 +1,17 @@
 """
-The whole boot in one process: the stages in order, and what happens when one fails.
+Stages in one process, one after the other, and what happens when one fails.
 
-The order and each stage's word are the launcher's rules (spec/node.md section 6) as data.
+Those of a boot are in boot_stages.py: `provision` has one, and loads no other.
 """
 
 from __future__ import annotations
 
-from fairlead.agent.early.find_document import report_document
 from fairlead.agent.host import is_regular_file
-from fairlead.agent.on_failure import BOOT_ANYWAY, STOP_BOOT
+from fairlead.agent.on_failure import STOP_BOOT
 from fairlead.agent.report.status import not_started, publish, remove_own_leftovers
 from fairlead.agent.run import ERROR, INFORMATIONAL
-from fairlead.agent.stages.check_hotfix import check_hotfix
-from fairlead.agent.stages.choose_agent import choose_agent
-from fairlead.agent.stages.download_hotfix import download_hotfix
-from fairlead.agent.stages.fetch_config import fetch_config
 from fairlead.agent.stages.provision import provision
-from fairlead.agent.stages.read_features import read_features
 from fairlead.agent.stages.stage import Stage
-from fairlead.agent.stages.wait_for_machine import wait_for_machine
 from fairlead.contract.boot_report import SKIPPED, STOPPED
 from fairlead.errors import FairleadError
 
@@ -33,18 +26,6 @@ if TYPE_CHECKING:
 
     Found = TypeVar("Found")
     Subject = TypeVar("Subject")
-
-BOOT_STAGES = (
-    Stage("find-document", report_document, BOOT_ANYWAY),
-    Stage("fetch-config", fetch_config, STOP_BOOT),
-    Stage("read-features", read_features, BOOT_ANYWAY),
-    Stage("check-hotfix", check_hotfix, BOOT_ANYWAY),
-    Stage("download-hotfix", download_hotfix, BOOT_ANYWAY),
-    Stage("choose-agent", choose_agent, BOOT_ANYWAY),
-    # What is ours is done by here; scripts were written for a machine that is up.
-    Stage("wait-for-machine", wait_for_machine, BOOT_ANYWAY),
-    Stage("provision", provision, STOP_BOOT),
-)
 
 PROVISION_STAGES = (Stage("provision", provision, STOP_BOOT),)
 

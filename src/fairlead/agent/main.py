@@ -101,7 +101,7 @@ def start_run(arguments: Arguments) -> Run:
 
 
 def _boot(run: Run, arguments: Arguments) -> int:
-    from fairlead.agent.boot import BOOT_STAGES
+    from fairlead.agent.boot_stages import BOOT_STAGES
     from fairlead.agent.early.find_document import find_boot_inputs
     from fairlead.agent.once import take_turn
 

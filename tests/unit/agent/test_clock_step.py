@@ -12,7 +12,8 @@ from builders import (
     make_disk,
     make_sim_host,
 )
-from fairlead.agent.boot import BOOT_STAGES, run_boot
+from fairlead.agent.boot import run_boot
+from fairlead.agent.boot_stages import BOOT_STAGES
 from fairlead.agent.process import Finished
 from fairlead.agent.report.clock_text import date_time
 from fairlead.sim.host import SimHost

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from builders import RECORD_PATH, STATUS_PATH, aks_files, make_boot, make_disk, make_run
-from fairlead.agent.boot import BOOT_STAGES, run_boot
+from fairlead.agent.boot import run_boot
+from fairlead.agent.boot_stages import BOOT_STAGES
 from fairlead.agent.process import Finished
 from fairlead.agent.report.datapoints import (
     UNITS,

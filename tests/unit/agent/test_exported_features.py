@@ -13,7 +13,8 @@ from builders import (
     make_sim_host,
 )
 from fairlead import __version__
-from fairlead.agent.boot import BOOT_STAGES, run_boot
+from fairlead.agent.boot import run_boot
+from fairlead.agent.boot_stages import BOOT_STAGES
 from fairlead.agent.process import Finished
 from fairlead.agent.report.record import parse_record
 from fairlead.sim.host import SimHost

@@ -17,7 +17,8 @@ from builders import (
     make_disk,
     make_sim_host,
 )
-from fairlead.agent.boot import BOOT_STAGES, run_boot
+from fairlead.agent.boot import run_boot
+from fairlead.agent.boot_stages import BOOT_STAGES
 from fairlead.agent.layout import Layout
 from fairlead.agent.process import Finished
 from fairlead.agent.report.last_lines import last_lines

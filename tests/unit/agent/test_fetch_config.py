@@ -8,7 +8,8 @@ import re
 import pytest
 
 from builders import AKS, AKS_IMAGE, CONFIG_PATH, STATUS_PATH, make_boot, make_disk, make_sim_host
-from fairlead.agent.boot import BOOT_STAGES, run_boot
+from fairlead.agent.boot import run_boot
+from fairlead.agent.boot_stages import BOOT_STAGES
 from fairlead.agent.control_plane import wait_before
 from fairlead.agent.https_fetch import Request
 from fairlead.contract.boot_document import BootDocument, address_of, render_boot_document

@@ -3,7 +3,8 @@
 import pytest
 
 from builders import AKS, NBC_PATH, aks_files, exit_with
-from fairlead.agent.boot import BOOT_STAGES, run_boot
+from fairlead.agent.boot import run_boot
+from fairlead.agent.boot_stages import BOOT_STAGES
 from fairlead.agent.layout import Layout
 from fairlead.agent.report.record import parse_record
 from fairlead.agent.run import Run

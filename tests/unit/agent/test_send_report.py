@@ -17,7 +17,8 @@ from builders import (
     make_disk,
     make_sim_host,
 )
-from fairlead.agent.boot import BOOT_STAGES, report_back, run_boot
+from fairlead.agent.boot import report_back, run_boot
+from fairlead.agent.boot_stages import BOOT_STAGES
 from fairlead.agent.control_plane import find_machine_name
 from fairlead.agent.https_fetch import Request
 from fairlead.agent.report.conclude import conclude

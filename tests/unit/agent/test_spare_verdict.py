@@ -15,7 +15,8 @@ from builders import (
     make_run,
     make_sim_host,
 )
-from fairlead.agent.boot import BOOT_STAGES, run_boot
+from fairlead.agent.boot import run_boot
+from fairlead.agent.boot_stages import BOOT_STAGES
 from fairlead.agent.layout import Layout
 from fairlead.agent.report.conclude import conclude
 from fairlead.agent.report.record import parse_record

@@ -122,7 +122,9 @@ def _needs_of(tree: ast.Module, name: str, known: dict[str, str]) -> list[str]:
             needs += [f"{node.module}.{alias.name}" for alias in node.names]
         elif isinstance(node, ast.Import):
             needs += [alias.name for alias in node.names]
-    return [need for need in dict.fromkeys(needs) if need in known]
+    # The names that the table has already, so that it holds each of them once.
+    kept = {one: one for one in known}
+    return [kept[need] for need in dict.fromkeys(needs) if need in kept]
 
 
 def slim_tree(source: bytes) -> ast.Module:

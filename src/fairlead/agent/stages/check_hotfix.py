@@ -10,12 +10,8 @@ from __future__ import annotations
 from fairlead import __version__
 from fairlead.agent.files import find_file, write_atomically
 from fairlead.agent.run import ERROR, INFORMATIONAL
-from fairlead.agent.stages.other_agent import ask_foreign_agent
 from fairlead.agent.stages.read_features import may_check_hotfix
 from fairlead.agent.stages.stage import done, skipped
-from fairlead.contract.hotfix_pointer import parse_pointer, render_pointer
-from fairlead.contract.image_version import base_of
-from fairlead.contract.nbc_command import environment_of_nbc_command
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -89,6 +85,8 @@ def check_hotfix(boot: Boot) -> StageEnd:
     if not may_check_hotfix(boot):
         return skipped("the hotfix feature is off")
     if boot.foreign_agent:
+        from fairlead.agent.stages.other_agent import ask_foreign_agent
+
         return ask_foreign_agent(boot, "check-hotfix", DECIDE_DEADLINE_S)
     checked = refresh_pointer(boot)
     cause = f"{checked.outcome}: {checked.reason}" if checked.reason else checked.outcome
@@ -132,9 +130,16 @@ def take_answer(boot: Boot, answer: Served | Rejected | Unreachable) -> Checked:
         answer = Unreachable(answer.status)
     if isinstance(answer, Unreachable):
         return _fall_back(boot, answer.reason)
-    if not answer.body.strip():
+    return _take_pointer(boot, answer.body)
+
+
+def _take_pointer(boot: Boot, body: bytes) -> Checked:
+    from fairlead.contract.hotfix_pointer import parse_pointer
+    from fairlead.contract.image_version import base_of
+
+    if not body.strip():
         return Checked(NO_HOTFIX_AVAILABLE, "empty answer")
-    served = parse_pointer(answer.body)
+    served = parse_pointer(body)
     if served.problem:
         return Checked(FAILED, f"malformed answer: {served.problem}")
     if not served.hotfixes:
@@ -155,6 +160,8 @@ def _fall_back(boot: Boot, reason: str) -> Checked:
 
 
 def _write_pointer(run: Run, hotfixes: dict[str, str | None]) -> None:
+    from fairlead.contract.hotfix_pointer import parse_pointer, render_pointer
+
     path = run.layout.pointer
     mode = run.host.file_mode(path)
     pointer = parse_pointer(find_file(run.host, path) or b"")
@@ -169,5 +176,7 @@ def _endpoint_and_ca(boot: Boot) -> tuple[str, str]:
     text = find_file(boot.run.host, boot.inputs.nbc_command)
     if text is None:
         return "", ""
+    from fairlead.contract.nbc_command import environment_of_nbc_command
+
     variables = environment_of_nbc_command(text.decode("utf-8", "surrogateescape"))
     return variables.get("API_SERVER_NAME", ""), variables.get("KUBE_CA_CRT", "")

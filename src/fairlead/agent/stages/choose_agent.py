@@ -5,7 +5,6 @@ from __future__ import annotations
 from fairlead import __version__
 from fairlead.agent.host import is_executable_file
 from fairlead.agent.stages.download_hotfix import read_resolution
-from fairlead.agent.stages.other_agent import ask_foreign_version, prove_staged_agent
 from fairlead.agent.stages.stage import done, skipped
 from fairlead.errors import UnavailableError
 
@@ -24,6 +23,8 @@ def choose_agent(boot: Boot) -> StageEnd:
     boot.run.record.note("hotfix", {"resolved": resolution.resolved, "upgrade": resolution.upgrade})
     if not resolution.upgrade:
         raise UnavailableError(f"{staged} is there, but no pointer asks for it")
+    from fairlead.agent.stages.other_agent import prove_staged_agent
+
     prove_staged_agent(boot, resolution.resolved)
     boot.agent = staged
     return done(f"staged agent {resolution.resolved}")
@@ -33,6 +34,8 @@ def _baked_version(boot: Boot) -> str:
     """Return the version that a staged agent must be a fix of."""
     if not boot.foreign_agent:
         return __version__
+    from fairlead.agent.stages.other_agent import ask_foreign_version
+
     version = ask_foreign_version(boot)
     if not version:
         raise UnavailableError(

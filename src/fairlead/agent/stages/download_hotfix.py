@@ -10,9 +10,7 @@ from __future__ import annotations
 from fairlead import __version__
 from fairlead.agent.files import find_file
 from fairlead.agent.host import is_regular_file
-from fairlead.agent.stages.other_agent import ask_foreign_agent
 from fairlead.agent.stages.stage import skipped
-from fairlead.contract.hotfix_pointer import parse_pointer, resolution_of
 from fairlead.errors import UnavailableError
 
 TYPE_CHECKING = False
@@ -30,6 +28,8 @@ def download_hotfix(boot: Boot) -> StageEnd:
     if not is_regular_file(run.host, run.layout.pointer):
         return skipped("no pointer file")
     if boot.foreign_agent:
+        from fairlead.agent.stages.other_agent import ask_foreign_agent
+
         return ask_foreign_agent(boot, "download-hotfix", INSTALL_DEADLINE_S)
     resolution = read_resolution(boot, __version__)
     run.record.note("hotfix", {"resolved": resolution.resolved, "upgrade": resolution.upgrade})
@@ -41,6 +41,8 @@ def download_hotfix(boot: Boot) -> StageEnd:
 
 def read_resolution(boot: Boot, current: str) -> Resolution:
     """Return what the pointer file means for an agent of this version."""
+    from fairlead.contract.hotfix_pointer import parse_pointer, resolution_of
+
     text = find_file(boot.run.host, boot.run.layout.pointer)
     pointer = parse_pointer(text or b"")
     if pointer.problem and text is not None:

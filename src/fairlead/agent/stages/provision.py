@@ -14,11 +14,6 @@ from fairlead.agent.once import HELD
 from fairlead.agent.report.last_lines import last_lines
 from fairlead.agent.report.redact import RedactedLines
 from fairlead.agent.report.status import Outcome, find_status, read_status
-from fairlead.agent.stages.other_agent import (
-    PROVISION_DEADLINE_S,
-    provision_flags,
-    run_other_agent,
-)
 from fairlead.agent.stages.read_features import environment_with_features
 from fairlead.agent.stages.script_environment import (
     read_components,
@@ -26,8 +21,6 @@ from fairlead.agent.stages.script_environment import (
     script_environment,
 )
 from fairlead.agent.stages.stage import done
-from fairlead.contract.nbc_command import environment_of_nbc_command
-from fairlead.contract.node_secrets import spellings_of
 from fairlead.errors import InputError, UnavailableError
 
 TYPE_CHECKING = False
@@ -87,6 +80,8 @@ def nbc_command_line(boot: Boot) -> list[str]:
 
 def read_nbc_variables(boot: Boot) -> dict[str, str]:
     """Return the variables that the NBC command sets."""
+    from fairlead.contract.nbc_command import environment_of_nbc_command
+
     text = boot.run.host.read_file(boot.inputs.nbc_command)
     return environment_of_nbc_command(text.decode("utf-8", "surrogateescape"))
 
@@ -105,6 +100,8 @@ def _provision_from_config(boot: Boot) -> Outcome:
 
 
 def _run_nbc_command(boot: Boot) -> Outcome:
+    from fairlead.contract.node_secrets import spellings_of
+
     command = nbc_command_line(boot)
     variables = read_nbc_variables(boot)
     boot.run.redactor.learn(spellings_of(variables.get(name, "") for name in SECRET_VARIABLES))
@@ -156,6 +153,12 @@ def _output_in_status(boot: Boot) -> str:
 
 def _provision_elsewhere(boot: Boot) -> Outcome:
     """Let another agent provision; if the staged one dies without a verdict, do it here."""
+    from fairlead.agent.stages.other_agent import (
+        PROVISION_DEADLINE_S,
+        provision_flags,
+        run_other_agent,
+    )
+
     words = ["provision", *provision_flags(boot)]
     finished = run_other_agent(boot, boot.agent, words, PROVISION_DEADLINE_S)
     if boot.agent == boot.foreign_agent or not _died(boot, finished):
