@@ -286,7 +286,7 @@ def test_every_step_is_done_and_both_services_are_enabled(report: dict[str, Any]
     first = report["runs"][0]
 
     words = {name: step["word"] for name, step in first["steps"].items()}
-    assert len(words) == 18
+    assert len(words) == 20
     assert set(words.values()) == {"done"}, first
     assert first["enabled"] == ["enabled", "enabled"]
     assert changes(first).count("ran systemctl daemon-reload") == 1

@@ -124,7 +124,7 @@ def _run_once(boot: Boot, stages: tuple[Stage, ...], arguments: Arguments, turn:
     from fairlead.agent.once import digest_of, find_verdict, keep_verdict, leave_turn
 
     run = boot.run
-    digest = "" if run.host.is_directory else digest_of(run, boot.inputs)
+    digest = digest_of(run, boot.inputs)
     verdict = None if "again" in arguments.switches else find_verdict(run, digest)
     if verdict is not None:
         return verdict

@@ -13,7 +13,6 @@ from __future__ import annotations
 import errno
 import posix as os
 
-from fairlead.agent.early.digest import sha256_of
 from fairlead.agent.files import find_file, write_atomically
 from fairlead.agent.host import is_regular_file
 from fairlead.contract.json_text import encode_json, parse_json, plain
@@ -107,8 +106,13 @@ def digest_of(run: Run, inputs: Inputs) -> str:
     """
     Return what tells this boot's document from another, the same before and after a fetch.
 
-    A node config and an NBC command each have their part, '' for what is not there.
+    A node config and an NBC command each have their part, '' for what is not there; '' in all in a
+    directory, where nothing is kept that it could be compared with.
     """
+    if run.host.is_directory:
+        return ""
+    from fairlead.agent.early.digest import sha256_of
+
     # As find_inputs: what is not a plain file is no document.
     if is_regular_file(run.host, run.layout.boot_document):
         return sha256_of(find_file(run.host, run.layout.boot_document) or b"")

@@ -16,13 +16,14 @@ from fairlead.agent.boot_stages import BOOT_STAGES
 from fairlead.agent.process import Finished
 from fairlead.agent.report.datapoints import (
     UNITS,
+    BootStamps,
     boot_fact_of,
     datapoints_of,
     read_boot_stamps,
     summary_of,
 )
 from fairlead.agent.report.record import parse_record
-from fairlead.agent.report.status import Outcome, publish
+from fairlead.agent.report.status import DATAPOINTS, Outcome, publish
 from fairlead.agent.report.waterfall import describe_runs
 from fairlead.contract.boot_report import LARGEST_REPORT_BYTES
 from fairlead.contract.json_text import encode_json
@@ -333,3 +334,7 @@ def test_a_run_of_an_earlier_boot_keeps_its_own_stamps() -> None:
     assert report["facts"]["boot"] == {"pid1_us": 5}
     (kept,) = parse_record(host.disk.read(RECORD_PATH).content)
     assert kept.facts["boot"] == {"pid1_us": 5}
+
+
+def test_a_directory_has_every_datapoint_of_a_machine_and_knows_none() -> None:
+    assert set(datapoints_of(BootStamps(0, 0))) == set(DATAPOINTS)

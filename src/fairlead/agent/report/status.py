@@ -38,6 +38,19 @@ VERDICT_MODE = 0o600
 
 _OURS = "fairlead"
 
+# What systemd knows of a boot, and a directory that stands for a machine does not.
+DATAPOINTS = (
+    "KernelStartTime",
+    "CloudInitLocalStartTime",
+    "CloudInitStartTime",
+    "CloudFinalStartTime",
+    "NetworkdStartTime",
+    "GuestAgentStartTime",
+    "ContainerdStartTime",
+    "KubeletStartTime",
+    "SystemdSummary",
+)
+
 
 class Outcome:
     """
@@ -173,15 +186,8 @@ def _is_ours(text: bytes) -> bool:
 
 def _status_fields(run: Run, outcome: Outcome) -> dict[str, Any]:
     """The keys and their order are those of the AKS scripts; `fairlead` is ours."""
-    # A waiter imports this module too, and writes no status.
-    from fairlead.agent.report.datapoints import boot_fact_of, datapoints_of, read_boot_stamps
-
     clean = run.redactor.clean
-    stamps = read_boot_stamps(run.host)
-    points = datapoints_of(stamps)
-    boot = boot_fact_of(stamps)
-    if boot:
-        run.record.note("boot", boot)
+    points = _datapoints(run)
     started = date_time(run.wall_ns(run.started_ns))
     seconds = (run.host.monotonic_ns() - run.started_ns) // NS_PER_S
     return {
@@ -206,3 +212,17 @@ def _status_fields(run: Run, outcome: Outcome) -> dict[str, Any]:
         },
         _OURS: run.record.compact(outcome.exit_code),
     }
+
+
+def _datapoints(run: Run) -> dict[str, str]:
+    """Return when the parts of this boot began, and note it in the record; '' if not known."""
+    if run.host.is_directory:
+        return dict.fromkeys(DATAPOINTS, "")
+    # A waiter imports this module too, and writes no status.
+    from fairlead.agent.report.datapoints import boot_fact_of, datapoints_of, read_boot_stamps
+
+    stamps = read_boot_stamps(run.host)
+    boot = boot_fact_of(stamps)
+    if boot:
+        run.record.note("boot", boot)
+    return datapoints_of(stamps)
