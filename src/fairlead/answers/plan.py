@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable
 from fairlead.answers.document import Document, Json
 from fairlead.answers.leaf import LeafDifference
 from fairlead.answers.wait import Wait
-from fairlead.answers.words import ChangeClass
+from fairlead.answers.words import ChangeClass, LeafClass
 
 # Names and values in a sentence; all of them are in the plan.
 NAMED_MACHINES = 3
@@ -27,6 +27,9 @@ DOES = {
     ChangeClass.DELETE: "deletes the pool",
 }
 _ORDER = tuple(ChangeClass)
+
+# Leaves that an owner changes.
+OWNED = (LeafClass.INTENT, LeafClass.IN_PLACE)
 
 
 class Plan(Document, frozen=True, kw_only=True):
@@ -89,7 +92,12 @@ def moved(found: Plan, shown: Plan, besides: Collection[str] = ()) -> str:
     if gone := sorted(set(beyond(found, shown.disturbed)).difference(besides)):
         return f"{named(gone)} of the plan that was shown would no longer be disturbed"
     before = {leaf.leaf: leaf.before for leaf in shown.leaves}
-    changed = [leaf for leaf in found.leaves if leaf.before != before.get(leaf.leaf, leaf.after)]
+    changed = [
+        leaf
+        for leaf in found.leaves
+        # What the platform changed is held where no machine is replaced, and else in its hash.
+        if leaf.leaf_class in OWNED and leaf.before != before.get(leaf.leaf, leaf.after)
+    ]
     return "; ".join(f"{leaf.leaf} is {_value(leaf.before)} now" for leaf in changed[:MOST_LEAVES])
 
 

@@ -460,6 +460,16 @@ def test_platform_inputs_that_changed_since_exceed_what_was_shown(plane: StoredP
         keep(plane, document, shown=shown)
 
 
+def test_a_platform_change_since_is_nothing_to_a_plan_that_replaces_no_machine(
+    plane: StoredPlane,
+) -> None:
+    document = pool_document(labels={"team": "a"})
+    shown, known = plans(plane, document), bases(plane, document)
+    keep(plane, platform_document(controlPlaneImage="cp@sha256:bb"))
+
+    assert keep(plane, document, shown=shown, known=known).applied == ["NodePool/workers"]
+
+
 def test_somebody_elses_change_is_not_undone_by_a_plan_that_did_not_show_it(
     plane: StoredPlane,
 ) -> None:
