@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from fairlead.agent.aks.command import BOOTSTRAP_COMMAND
+from fairlead.agent.aks.script_environment import (
+    read_components,
+    read_usable_config,
+    script_environment,
+)
 from fairlead.agent.stages.provision import (
     has_bootstrap_scripts,
     nbc_command_line,
     read_nbc_variables,
-)
-from fairlead.agent.stages.script_environment import (
-    read_components,
-    read_usable_config,
-    script_environment,
 )
 from fairlead.contract.json_text import encode_json
 from fairlead.errors import InputError

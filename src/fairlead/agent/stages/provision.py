@@ -9,17 +9,17 @@ from __future__ import annotations
 from errno import E2BIG
 
 from fairlead.agent.aks.command import BOOTSTRAP_COMMAND
+from fairlead.agent.aks.script_environment import (
+    read_components,
+    read_usable_config,
+    script_environment,
+)
 from fairlead.agent.host import is_regular_file
 from fairlead.agent.once import HELD
 from fairlead.agent.report.last_lines import last_lines
 from fairlead.agent.report.redact import RedactedLines
 from fairlead.agent.report.status import Outcome, find_status, read_status
 from fairlead.agent.stages.read_features import environment_with_features
-from fairlead.agent.stages.script_environment import (
-    read_components,
-    read_usable_config,
-    script_environment,
-)
 from fairlead.agent.stages.stage import done
 from fairlead.errors import InputError, UnavailableError
 
@@ -107,7 +107,7 @@ def _run_nbc_command(boot: Boot) -> Outcome:
     boot.run.redactor.learn(spellings_of(variables.get(name, "") for name in SECRET_VARIABLES))
     outcome = _run_child(boot, command, environment_with_features(boot))
     if boot.inputs.node_config:
-        from fairlead.agent.stages.compare_environments import report_differences
+        from fairlead.agent.aks.compare_environments import report_differences
 
         report_differences(boot, variables)
     return outcome
@@ -125,7 +125,7 @@ def _run_child(boot: Boot, command: list[str], environment: dict[str, str]) -> O
     except OSError as error:
         if error.errno != E2BIG:
             raise
-        from fairlead.agent.stages.environment_size import too_large
+        from fairlead.agent.aks.environment_size import too_large
 
         raise too_large(
             own, boot.read_config().config if boot.inputs.node_config else None

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import binascii
 
-from fairlead.agent.run import INFORMATIONAL
-from fairlead.agent.stages.script_environment import (
+from fairlead.agent.aks.script_environment import (
     read_components,
     read_usable_config,
     script_environment,
 )
+from fairlead.agent.run import INFORMATIONAL
 from fairlead.errors import FairleadError
 
 TYPE_CHECKING = False
