@@ -145,7 +145,8 @@ def code_of(program: Path, name: str) -> bytes:
     """Return the code of a module as the bundle holds it."""
     read = (
         "import marshal, sys; file = open(sys.argv[1], 'rb').read()\n"
-        "_, _, at, size, _ = marshal.loads(file[12:])['table'][sys.argv[2]]\n"
+        "entry = marshal.loads(file[12:])['table'][sys.argv[2]]\n"
+        "_, _, at, size, _ = marshal.loads(entry)\n"
         "sys.stdout.buffer.write(file[at : at + size])"
     )
     command = [sys.executable, "-IS", "-c", read, str(bundle_of(program)), name]

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import ModuleType
 
-    # Of each module: is it a package, what does it import at its top, where does its code begin,
-    # how long is it, its checksum. As make.py writes it.
-    Table = dict[str, tuple[bool, tuple[str, ...], int, int, bytes]]
+    # Of each module, marshalled, since most are not asked for: is it a package, what does it import
+    # at its top, where does its code begin, how long is it, its checksum. As make.py writes it.
+    Table = dict[str, bytes]
 
 # A boot makes little garbage, and looking for it would cost a tenth of a start. What runs longer
 # than a boot meets the collector after this many objects, instead of 700.
@@ -68,7 +68,7 @@ class Bundle:
 
     def load(self, name: str) -> ModuleType:
         """Return this module; afterwards it and what it imports at its top have run."""
-        is_package, needs, at, size, checksum = self._table[name]
+        is_package, needs, at, size, checksum = loads(self._table[name])
         code = pread(self._file, size, at)
         if source_hash(KEY, code) != checksum:
             # From here on the interpreter finds the source.
@@ -98,7 +98,7 @@ class Bundle:
     def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
         """Say whether a module is here: the first question of an import."""
         if name in self._table:
-            return ModuleSpec(name, self, is_package=self._table[name][0])  # type: ignore[arg-type]
+            return ModuleSpec(name, self, is_package=loads(self._table[name])[0])  # type: ignore[arg-type]
         return None
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:

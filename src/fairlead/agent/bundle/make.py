@@ -10,8 +10,9 @@ words and never as a traceback; who wants one removes the bundle and runs the so
 
 The file is one block and the codes of the modules. The block is the magic number of the
 interpreter, a checksum of the rest of it with a key that is the sources' own, and, marshalled,
-the code of load.py and a table: module name to (is a package, what it imports at its top, where
-its code begins, how long it is, its checksum). deploy/node/launcher.py reads the block.
+the code of load.py and a table: module name to a marshalled tuple of whether it is a package,
+what it imports at its top, where its code begins, how long it is, and its checksum.
+deploy/node/launcher.py reads the block.
 """
 
 from __future__ import annotations
@@ -83,7 +84,8 @@ def make_bundle(sources: dict[str, bytes]) -> bytes:
         code = marshal.dumps(_compile(tree, path))
         needs = tuple(_needs_of(tree, name, paths))
         is_package = path.endswith("/__init__.py")
-        table[name] = (is_package, needs, at, len(code), source_hash(MODULE_KEY, code))
+        entry = (is_package, needs, at, len(code), source_hash(MODULE_KEY, code))
+        table[name] = marshal.dumps(entry)
         codes.append(code)
         at += len(code)
     loader = marshal.loads(codes[list(paths).index(LOADER)])
@@ -122,9 +124,7 @@ def _needs_of(tree: ast.Module, name: str, known: dict[str, str]) -> list[str]:
             needs += [f"{node.module}.{alias.name}" for alias in node.names]
         elif isinstance(node, ast.Import):
             needs += [alias.name for alias in node.names]
-    # The names that the table has already, so that it holds each of them once.
-    kept = {one: one for one in known}
-    return [kept[need] for need in dict.fromkeys(needs) if need in kept]
+    return [need for need in dict.fromkeys(needs) if need in known]
 
 
 def slim_tree(source: bytes) -> ast.Module:
