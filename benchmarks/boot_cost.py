@@ -27,7 +27,7 @@ ROUNDS = 60
 # A neighbour may hit one command of a whole measurement harder than another.
 TRIES = 3
 
-# Of the first three, 1.9 is the interpreter and the bootstrap line: docs/decisions/0013.
+# Of the first three, 1.8 is the interpreter and the bootstrap line: docs/decisions/0013.
 BARS = {
     "boot": 3.1,
     "boot-other-base": 3.1,
