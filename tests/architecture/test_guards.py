@@ -309,7 +309,7 @@ DECISIONS = {
     "0010-msgspec.md": "9b93ddf8dd287317",
     "0011-answers-proposals-telling.md": "4971e88bec2d3ad7",
     "0012-yaml-of-cloud-configs.md": "affe82a04356ae8c",
-    "0013-one-bundle.md": "81739669ea1531f0",
+    "0013-one-bundle.md": "ffb99f64ea168bb2",
 }
 
 
