@@ -310,6 +310,7 @@ DECISIONS = {
     "0011-answers-proposals-telling.md": "4971e88bec2d3ad7",
     "0012-yaml-of-cloud-configs.md": "affe82a04356ae8c",
     "0013-one-bundle.md": "ffb99f64ea168bb2",
+    "0014-tools-built-for-tests.md": "439341f3bdc46356",
 }
 
 
