@@ -48,6 +48,22 @@ def test_a_document_comes_back_as_it_was_written(world: EmbeddedWorld) -> None:
     assert found == pool_document(labels={"team": "ä\u2028\ud800"})
 
 
+@pytest.mark.parametrize("names_secret", [True, False])
+def test_what_a_proposal_reads_is_what_a_pass_reads_once_it_is_in_force(
+    world: EmbeddedWorld, *, names_secret: bool
+) -> None:
+    secret: dict[str, Any] = {"pullSecret": {"name": "nobody-wrote-it"}} if names_secret else {}
+    pool, platform = pool_document(**secret), platform_document(noProxy=[".x"])
+    proposed = world.pools.documents_with(pool, platform)
+    assert world.pools.list_pools() == ()
+
+    world.pools.write_platform(platform)
+    world.pools.write_pool(pool)
+
+    assert world.pools.read_documents(POOL) == proposed
+    assert bool(proposed.resolved.problem) is names_secret
+
+
 @pytest.mark.parametrize(
     ("document", "problem"),
     [
