@@ -133,6 +133,8 @@ def test_a_variable_that_no_process_can_carry_is_refused(host: Host) -> None:
 
 def test_where_nobody_listens_nothing_answers(host: Host) -> None:
     assert not host.can_connect("/run/nobody.sock")
+    with pytest.raises(FileNotFoundError):
+        host.converse("/run/nobody.sock", b"?", bool, deadline_s=1.0)
     with pytest.raises(ConnectionRefusedError):
         host.fetch_status("http://127.0.0.1:1/healthz")
     with pytest.raises((OSError, InputError)):

@@ -19,6 +19,7 @@ import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Protocol
 
     from fairlead.agent import process
@@ -86,6 +87,15 @@ if TYPE_CHECKING:
 
         def can_connect(self, path: str) -> bool:
             """Say whether something accepts connections on this Unix socket."""
+
+        def converse(
+            self, path: str, said: bytes, is_whole: Callable[[bytes], bool], *, deadline_s: float
+        ) -> bytes:
+            """
+            Say this on a Unix socket; return what was answered by the time that it is whole.
+
+            Less than that if the other side hangs up; OSError if it takes longer or is not there.
+            """
 
         def fetch_status(
             self,
@@ -243,6 +253,13 @@ class RealHost:
         from fairlead.agent import probe
 
         return probe.can_connect_unix(self.real_path(path))
+
+    def converse(
+        self, path: str, said: bytes, is_whole: Callable[[bytes], bool], *, deadline_s: float
+    ) -> bytes:
+        from fairlead.agent import probe
+
+        return probe.converse_unix(self.real_path(path), said, is_whole, deadline_s)
 
     def fetch_status(
         self, url: str, *, ca_file: str = "", certificate_file: str = "", deadline_s: float = 2.0

@@ -13,6 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import socket
     import ssl
+    from collections.abc import Callable
 
 # A local service accepts at once or is not there.
 LOCAL_DEADLINE_S = 1.0
@@ -32,6 +33,36 @@ def can_connect_unix(path: str) -> bool:
         except OSError:
             return False
     return True
+
+
+def converse_unix(
+    path: str, said: bytes, is_whole: Callable[[bytes], bool], deadline_s: float
+) -> bytes:
+    """
+    Say this on a socket file; return what was answered by the time that it is whole.
+
+    Less than that if the other side hangs up. Raises OSError if it takes longer than `deadline_s`.
+    """
+    # The part of `socket` that calls the system: every boot comes here.
+    from _socket import AF_UNIX, SOCK_STREAM
+    from _socket import socket as plain_socket
+
+    end = time.monotonic() + deadline_s
+    connection = plain_socket(AF_UNIX, SOCK_STREAM)
+    try:
+        connection.settimeout(deadline_s)
+        connection.connect(path)
+        connection.sendall(said)
+        answered = b""
+        while not is_whole(answered):
+            connection.settimeout(max(0.001, end - time.monotonic()))
+            part = connection.recv(1 << 16)
+            if not part:
+                break
+            answered += part
+        return answered
+    finally:
+        connection.close()
 
 
 def http_status(url: str, ca_file: str, certificate_file: str, deadline_s: float) -> int:

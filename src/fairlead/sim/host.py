@@ -47,6 +47,8 @@ class SimHost:
         self.programs: dict[str, Program] = {}
         # Servers by address. An address that is not here refuses connections.
         self.servers: dict[str, Server] = {}
+        # By the path of a Unix socket: what is said there, and what is answered.
+        self.listeners: dict[str, Callable[[bytes], bytes]] = {}
         self.said = bytearray()
         self.console = bytearray()
         self.started: list[list[str]] = []
@@ -176,6 +178,14 @@ class SimHost:
 
     def can_connect(self, path: str) -> bool:
         return self.disk.find(path) is not None
+
+    def converse(
+        self, path: str, said: bytes, is_whole: Callable[[bytes], bool], *, deadline_s: float
+    ) -> bytes:
+        listener = self.listeners.get(path)
+        if listener is None:
+            raise FileNotFoundError(2, "No such file or directory", path)
+        return listener(said)
 
     def fetch_status(
         self, url: str, *, ca_file: str = "", certificate_file: str = "", deadline_s: float = 2.0

@@ -6,12 +6,14 @@ uptime (25.1), and are put onto the same axis. A wall clock that was set during 
 misplace them, so what falls outside the boot is left out. Of a unit that ran more than once
 systemd keeps the stamps of the last run only.
 
-Two `systemctl show` answer everything. A host without a running systemd, a unit that never ran or
-a systemctl that hangs gives '' or nothing: datapoints explain a boot, they never fail it.
+systemd is asked on its own socket, or by two `systemctl show` where that does not answer. A host
+without a running systemd, a unit that never ran or a systemd that hangs gives '' or nothing:
+datapoints explain a boot, they never fail it.
 """
 
 from __future__ import annotations
 
+from fairlead.agent.report import systemd_bus
 from fairlead.agent.report.clock_text import NS_PER_MS, NS_PER_S, status_time
 from fairlead.agent.steps.systemd import has_systemd
 from fairlead.contract.json_text import parse_json, plain
@@ -23,8 +25,8 @@ if TYPE_CHECKING:
 
     from fairlead.agent.host import Host
 
-# systemctl answers in 5 ms; a systemd that does not answer in 2 s is itself the news.
-SYSTEMCTL_DEADLINE_S = 2.0
+# systemd answers in milliseconds; one that does not answer in 2 s is itself the news.
+SYSTEMD_DEADLINE_S = 2.0
 
 # The datapoint's name in provision.json, and the units whose start it is: the first that ran.
 # cloud-init 25 calls its network stage cloud-init-network, Azure Linux its guest agent waagent.
@@ -54,7 +56,6 @@ LANDMARKS = (
 UNITS = (*(unit for _, units in POINTS for unit in units), *LANDMARKS)
 
 UNIT_PROPERTIES = (
-    "Id",
     "ActiveState",
     "InactiveExitTimestampMonotonic",
     "ActiveEnterTimestampMonotonic",
@@ -117,18 +118,44 @@ class BootStamps:
 
 
 def read_boot_stamps(host: Host) -> BootStamps:
-    """Return what is known by now. Never raises; ends in SYSTEMCTL_DEADLINE_S or twice that."""
+    """Return what is known by now. Never raises; ends in SYSTEMD_DEADLINE_S or twice that."""
     monotonic_ns = host.monotonic_ns()
     stamps = BootStamps(host.now_ns(), monotonic_ns)
     if not has_systemd(host):
         return stamps
-    blocks = _show(host, MANAGER_PROPERTIES)
-    if not blocks:
-        return stamps
-    stamps.manager = blocks[0]
-    stamps.units = {block.get("Id", ""): block for block in _show(host, UNIT_PROPERTIES, UNITS)}
+    try:
+        _ask(host, stamps)
+    except TimeoutError:
+        return stamps  # systemctl would wait for the same systemd
+    except OSError:
+        blocks = _show(host, MANAGER_PROPERTIES)
+        if not blocks:
+            return stamps
+        stamps.manager = blocks[0]
+        shown = _show(host, ("Id", *UNIT_PROPERTIES), UNITS)
+        stamps.units = {block.get("Id", ""): block for block in shown}
     stamps.cloud_init = _read_cloud_init(host)
     return stamps
+
+
+def _ask(host: Host, stamps: BootStamps) -> None:
+    """Fill in what systemd's own socket says. Raises OSError if it does not say it all."""
+    questions = [
+        (systemd_bus.MANAGER, systemd_bus.MANAGER_INTERFACE, name) for name in MANAGER_PROPERTIES
+    ]
+    for unit in UNITS:
+        place = systemd_bus.unit_object(unit)
+        questions += [(place, systemd_bus.UNIT_INTERFACE, name) for name in UNIT_PROPERTIES]
+    answers = iter(systemd_bus.ask_systemd(host, questions, SYSTEMD_DEADLINE_S))
+    stamps.manager = {name: _told(next(answers)) for name in MANAGER_PROPERTIES}
+    stamps.units = {
+        unit: {name: _told(next(answers)) for name in UNIT_PROPERTIES} for unit in UNITS
+    }
+
+
+def _told(answer: str | int | None) -> str:
+    # As systemctl writes a moment that has not come.
+    return str(answer or "")
 
 
 def _show(
@@ -137,7 +164,7 @@ def _show(
     """Return one dict per unit, or one for the manager; none if systemd did not answer."""
     command = ["systemctl", "show", "--property=" + ",".join(properties), *units]
     try:
-        shown = host.run(command, deadline_s=SYSTEMCTL_DEADLINE_S)
+        shown = host.run(command, deadline_s=SYSTEMD_DEADLINE_S)
     except OSError:
         return []
     if shown.is_timeout or shown.exit_code != 0:
