@@ -6,25 +6,44 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUNTIME := $(VENV)/.runtime
 STAMP := $(VENV)/.installed
+RELEASE := $(VENV)/.release
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header
+# LOCKED=1 installs what locks/ names, by hash, and nothing else.
+LOCKED ?=
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check fix test slow demo demo-node agent bench bench-boot bench-fleet
+.PHONY: help setup check fix test slow demo demo-node agent bench bench-boot bench-fleet lock sbom dist
 
 help: ## print this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 # What `fairlead` itself needs; the tests and checks need more.
-$(RUNTIME): pyproject.toml
+$(RUNTIME): pyproject.toml locks/runtime.txt
 	@$(PYTHON) -c 'import sys; v=sys.version_info; sys.exit(0 if v>=(3,11) else f"Python 3.11 or newer is needed; {sys.executable} is {v[0]}.{v[1]}. Try: make PYTHON=python3.12 $(MAKECMDGOALS)")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+ifeq ($(LOCKED),)
+	$(PIP) --editable .
+else
+	$(PIP) --require-hashes --requirement locks/runtime.txt --requirement locks/build.txt
+	$(PIP) --no-deps --no-build-isolation --editable .
+endif
 	@touch $(RUNTIME)
 
-$(STAMP): $(RUNTIME)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group test --group check
+$(STAMP): $(RUNTIME) locks/develop.txt
+ifeq ($(LOCKED),)
+	$(PIP) --upgrade "pip>=25.1"
+	$(PIP) --group test --group check
+else
+	$(PIP) --require-hashes --requirement locks/develop.txt --requirement locks/build.txt
+endif
 	@touch $(STAMP)
+
+$(RELEASE): $(STAMP)
+	$(PIP) --upgrade "pip>=25.1"
+	$(PIP) --group release
+	@touch $(RELEASE)
 
 setup: $(STAMP) ## create .venv with everything the other commands need
 
@@ -64,3 +83,22 @@ bench-fleet: $(STAMP) ## 30 real nodes at once, each reporting back; ARGS="--nod
 
 slow: $(STAMP) ## the long suites: 100,000 hostile inputs, every crash point, real boots; needs root
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m "slow or root" $(ARGS)
+
+lock: $(RELEASE) ## write locks/ anew: every dependency with its hashes, as new as pyproject.toml allows
+	$(COMPILE) --upgrade --group build --output-file locks/build.txt
+	$(COMPILE) --upgrade pyproject.toml --output-file locks/runtime.txt
+	$(COMPILE) --upgrade pyproject.toml --group test --group check --output-file locks/develop.txt
+
+dist: $(RELEASE) ## the source distribution and the wheel: build/dist
+	@rm -rf build/dist
+	$(BIN)/python -m build --outdir build/dist
+
+# Of an environment with the release alone in it, so that it names what comes along, and why.
+sbom: dist ## the bill of materials of a release, CycloneDX: build/fairlead.cdx.json
+	@rm -rf build/released
+	$(PYTHON) -m venv --without-pip build/released
+	$(BIN)/uv pip install --quiet --python build/released/bin/python --require-hashes --requirement locks/runtime.txt
+	$(BIN)/uv pip install --quiet --python build/released/bin/python --no-deps build/dist/*.whl
+	@rm build/released/lib/python*/site-packages/fairlead-*/direct_url.json # where the wheel lay
+	$(BIN)/cyclonedx-py environment --output-reproducible --output-file build/fairlead.cdx.json build/released/bin/python
+	@rm -rf build/released
