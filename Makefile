@@ -52,7 +52,7 @@ check: $(STAMP) ## format, lint, types, import contracts, Python floor of the ag
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/vermin --quiet --no-tips --violations --eval-annotations --target=3.10- src/fairlead/agent src/fairlead/contract src/fairlead/errors.py
+	$(BIN)/vermin --quiet --no-tips --violations --eval-annotations --target=3.10- src/fairlead/agent src/fairlead/contract src/fairlead/trust src/fairlead/errors.py
 	$(BIN)/python -m pytest --quiet tests/unit/inputs/test_registry.py tests/architecture/test_guards.py
 
 fix: $(STAMP) ## let the tools repair what they can
