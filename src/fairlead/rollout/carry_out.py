@@ -13,10 +13,10 @@ from fairlead.errors import ConflictError
 from fairlead.inputs.platform_inputs import Stub
 from fairlead.rollout.machines import Machines
 from fairlead.rollout.secrets import (
-    HALF_LIFE,
     SecretStore,
     TokenSecret,
     UserData,
+    rotated,
     served_anew,
 )
 from fairlead.rollout.step import (
@@ -103,13 +103,7 @@ def _changed(
 ) -> TokenSecret:
     match step:
         case RotateToken():
-            return replace(
-                secret,
-                token=hands.draw_token(),
-                issued_at=hands.now,
-                previous=secret.token,
-                previous_until=hands.now + HALF_LIFE,
-            )
+            return rotated(secret, hands.draw_token(), hands.now)
         case ReviveToken():
             return replace(secret, expires_at=None)
         case ExpireToken():

@@ -4,7 +4,7 @@ The pair of secrets of a revision, `token-<pool>-<id>` and `user-data-<pool>-<id
 A pair is created before the template names it and expires only after nothing does. What is
 referenced never carries an expiry; its token is rotated for as long as it is referenced, and its
 user data is refreshed without a template write, so that a pool that has not rolled for a year
-still scales.
+still scales. A token that has ended stays ended, whatever becomes of its pair.
 """
 
 from collections.abc import Container, Iterable, Mapping
@@ -123,7 +123,8 @@ def plan_secrets(
             before += [created, WriteUserData(pair)]
             due.append(now + HALF_LIFE)
             continue
-        rotates = token.issued_at + HALF_LIFE <= now
+        # One whose pair has expired is not given back: whoever kept it must get nothing for it.
+        rotates = token.issued_at + HALF_LIFE <= now or _has_expired(token, now)
         before += _upkeep_steps(token, need, rotates=rotates)
         if rotates or not _is_current(user_data.get(pair), token, stub):
             before.append(WriteUserData(pair))
@@ -133,14 +134,17 @@ def plan_secrets(
 
 
 def _upkeep_steps(token: TokenSecret, need: Need, *, rotates: bool) -> list[SecretStep]:
-    steps: list[SecretStep] = []
+    # Rotated first: cut off after it, the next pass finds an expiry and no token to bring back.
+    steps: list[SecretStep] = [RotateToken(token.id)] if rotates else []
     if token.expires_at is not None:
         steps.append(ReviveToken(token.id))
     if token.served.leaves != need.served.leaves:
         steps.append(ServeRevision(id=token.id, served=need.served))
-    if rotates:
-        steps.append(RotateToken(token.id))
     return steps
+
+
+def _has_expired(token: TokenSecret, now: datetime) -> bool:
+    return token.expires_at is not None and token.expires_at <= now
 
 
 def _is_current(user_data: UserData | None, token: TokenSecret, stub: Stub) -> bool:
@@ -160,7 +164,7 @@ def _farewell_steps(
         if pair in needed:
             continue
         token = tokens.get(pair)
-        if token is None or (token.expires_at and token.expires_at <= now):
+        if token is None or _has_expired(token, now):
             steps.append(DeletePair(pair))
         elif token.expires_at is None:
             steps.append(ExpireToken(pair, now + GRACE))
@@ -183,9 +187,29 @@ def served_anew(secret: TokenSecret, served: Revision) -> TokenSecret:
     return replace(secret, served=served, problem="", unserved="" if is_pinned else why)
 
 
+def rotated(secret: TokenSecret, token: str, now: datetime) -> TokenSecret:
+    """
+    Return the secret with its next token; the present one stays valid for half a life.
+
+    But never beyond its own end, or that of its pair: a rotation that comes late, since nothing
+    made passes for a while, brings nothing back.
+    """
+    ends = [now + HALF_LIFE, secret.issued_at + TOKEN_LIFE]
+    if secret.expires_at is not None:
+        ends.append(secret.expires_at)
+    until = min(ends)
+    return replace(
+        secret,
+        token=token,
+        issued_at=now,
+        previous=secret.token if now < until else "",
+        previous_until=until if now < until else None,
+    )
+
+
 def is_valid(secret: TokenSecret, token: str, now: datetime) -> bool:
     """Say whether a machine that shows this token is to be served."""
-    if secret.expires_at is not None and secret.expires_at <= now:
+    if _has_expired(secret, now):
         return False
     if token == secret.token:
         return now < secret.issued_at + TOKEN_LIFE

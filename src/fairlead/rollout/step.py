@@ -31,7 +31,7 @@ class ServeRevision:
 
 @dataclass(frozen=True, slots=True)
 class RotateToken:
-    """Issue the next token; the present one stays valid for half a life."""
+    """Issue the next token; the present one stays valid for half a life, or until its own end."""
 
     id: str
 

@@ -15,6 +15,7 @@ from fairlead.rollout.secrets import (
     hashed,
     is_valid,
     plan_secrets,
+    rotated,
 )
 from fairlead.rollout.step import (
     CreateToken,
@@ -114,6 +115,41 @@ def test_a_pair_that_is_named_again_loses_its_expiry() -> None:
     expiring = {"p1": replace(TOKEN, expires_at=NOW + timedelta(hours=1))}
 
     assert planned(tokens=expiring).before == (ReviveToken("p1"),)
+
+
+def test_a_pair_that_is_named_again_after_its_end_gets_another_token_first() -> None:
+    expired = {"p1": replace(TOKEN, expires_at=NOW)}
+
+    assert planned(tokens=expired).before == (
+        RotateToken("p1"),
+        ReviveToken("p1"),
+        WriteUserData("p1"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("hours", "expires", "previous", "until"),
+    [
+        (5.5, None, "t1", 11),
+        (8.0, None, "t1", 11),
+        (10.9, None, "t1", 11),
+        (11.0, None, "", None),
+        (30.0, None, "", None),
+        (2.0, None, "t1", 7.5),
+        (2.0, 3.0, "t1", 3),
+        (2.0, 2.0, "", None),
+    ],
+)
+def test_a_token_that_was_rotated_out_ends_no_later_than_it_would_have(
+    hours: float, expires: float | None, previous: str, until: float | None
+) -> None:
+    secret = replace(TOKEN, expires_at=NOW + timedelta(hours=expires) if expires else None)
+
+    found = rotated(secret, "t2", NOW + timedelta(hours=hours))
+
+    assert (found.token, found.issued_at) == ("t2", NOW + timedelta(hours=hours))
+    assert found.previous == previous
+    assert found.previous_until == (None if until is None else NOW + timedelta(hours=until))
 
 
 def test_other_inputs_can_be_served_under_the_same_name_and_taken_back() -> None:
