@@ -54,7 +54,7 @@ class Bench:
         record = self.file(RECORD)
         return len(parse_record(record.read_bytes())) if record.exists() else 0
 
-    def boot(self, seed: Seed, fault: Fault = Fault.NONE) -> None:
+    def boot(self, seed: Seed | None, fault: Fault = Fault.NONE) -> None:
         """Give power, and wait until that boot left its verdict."""
         self.kind.power_on(M, seed, fault)
         wait_for(self.kind, M, Life.UP)
@@ -125,6 +125,29 @@ def test_a_machine_that_is_up_boots_again_and_keeps_its_disk(bench: Bench) -> No
 
     wait_until(lambda: bench.runs() == 2, "a second run")
     assert bench.file("var/kept").read_text() == "by the machine"
+
+
+def test_a_machine_that_is_rebooted_has_what_it_boots_from(bench: Bench) -> None:
+    bench.boot(make_seed())
+    bench.file("var/kept").write_text("by the machine")
+    bench.file("var/lib/cloud/seed/nocloud/user-data").write_text("no longer read")
+
+    bench.boot(None)
+
+    wait_until(lambda: bench.runs() == 2, "a second run")
+    wait_until(lambda: bench.kind.last_words(M) == "provisioned", "the end of the record")
+    config = json.loads(bench.file(CONFIG).read_bytes())
+    assert config["kubelet_config"]["kubelet_node_labels"] == {"colour": "blue"}
+    assert bench.file("var/kept").read_text() == "by the machine"
+
+
+def test_a_reboot_of_a_boot_under_way_changes_nothing(bench: Bench, waiting: Seed) -> None:
+    bench.kind.power_on(M, waiting, Fault.NONE)
+    first = find_process(bench.place)
+
+    bench.kind.power_on(M, None, Fault.NONE)
+
+    assert find_process(bench.place) == first
 
 
 def test_another_seed_forgets_the_earlier_one_and_keeps_the_rest(bench: Bench) -> None:

@@ -20,6 +20,7 @@ from fairlead.contract.node_parse import parse_node_config
 from fairlead.embedded.serve.certificates import make_or_read
 from fairlead.errors import UnavailableError
 from fairlead.payload.app import make_app
+from fairlead.payload.bearer import Bearer, Standing, report_digest
 from fairlead.payload.pool_secrets import PoolSecrets
 from fairlead.revision.revision import Revision
 from fairlead.rollout.machines import NodeSettings
@@ -60,13 +61,20 @@ class KeptPairs:
         self.reports: list[tuple[str, str, bytes]] = []
         self.is_away = False
 
-    def find_pair(self, token_hash: str) -> TokenSecret | None:
+    def find_bearer(self, token_hash: str, machine: str) -> Bearer | None:
         if self.is_away:
             raise UnavailableError("the database is locked")
-        return next((pair for pair in self.pairs if hashed(pair.token) == token_hash), None)
-
-    def find_settings(self, pool: str, machine: str) -> NodeSettings:
-        return self.settings
+        pair = next((pair for pair in self.pairs if hashed(pair.token) == token_hash), None)
+        if pair is None:
+            return None
+        said = [report_digest(report) for _, name, report in self.reports if name == machine]
+        expected = Standing.EXPECTED if machine == "workers-a1" else Standing.UNKNOWN
+        return Bearer(
+            pair=pair,
+            standing=Standing.OVER if said else expected,
+            said=said[0] if said else "",
+            settings=self.settings,
+        )
 
     def find_secrets(self, revision: Revision) -> PoolSecrets:
         return self.secrets
@@ -195,16 +203,17 @@ def test_a_machine_is_recorded_under_the_name_it_gives(plane: Plane) -> None:
     assert plane.source.fetches == [("workers", "workers-a1", make_revision().id)]
 
 
-def test_a_strange_name_is_served_and_not_recorded(plane: Plane) -> None:
-    answer = plane.ask(
-        "GET",
-        "/v1/node-config",
-        f"Authorization: Bearer {TOKEN}",
-        "Fairlead-Machine: ../../etc/passwd",
-    )
+@pytest.mark.parametrize(
+    ("names", "status"),
+    [([], 400), ([""], 400), (["../../etc/passwd"], 400), (["workers-b2"], 511)],
+)
+def test_a_strange_name_is_given_nothing(plane: Plane, names: list[str], status: int) -> None:
+    lines = [f"Fairlead-Machine: {name}" for name in names]
 
-    assert status_of(answer) == 200
-    assert plane.source.fetches == [("workers", "", make_revision().id)]
+    answer = plane.ask("GET", "/v1/node-config", f"Authorization: Bearer {TOKEN}", *lines)
+
+    assert status_of(answer) == status
+    assert plane.source.fetches == []
 
 
 @pytest.mark.parametrize("token", [UNKNOWN, LAPSED], ids=["unknown", "lapsed"])
@@ -309,6 +318,34 @@ AUTHORIZED = (f"Authorization: Bearer {TOKEN}", "Fairlead-Machine: workers-a1")
 def test_a_boot_report_of_the_real_agent_is_kept_as_it_came(plane: Plane) -> None:
     assert plane.report(TOKEN, REPORT) == 204
 
+    assert plane.source.reports == [("workers", "workers-a1", REPORT)]
+
+
+def test_a_report_whose_answer_was_lost_may_be_sent_again_and_no_other_may(plane: Plane) -> None:
+    statuses = [plane.report(TOKEN, body) for body in (REPORT, REPORT, REPORT + b" ")]
+
+    assert statuses == [204, 204, 410]
+    assert plane.source.reports == [("workers", "workers-a1", REPORT)]
+
+
+def test_of_two_reports_at_once_the_first_that_is_whole_counts(plane: Plane) -> None:
+    """The slower one was let in while the machine was still expected to speak."""
+    head = "\r\n".join(
+        ["POST /v1/boot-report HTTP/1.1", "Host: x", "Connection: close", *AUTHORIZED]
+    )
+    slow = json.dumps({"run": "slow", "agent": "a", "layout": "aks", "started": "now"}).encode()
+    context = ssl.create_default_context(cadata=plane.ca)
+    with (
+        socket.create_connection(("127.0.0.1", plane.port), 10) as connection,
+        context.wrap_socket(connection, server_hostname="127.0.0.1") as secured,
+    ):
+        secured.sendall(f"{head}\r\nContent-Length: {len(slow)}\r\n\r\n".encode() + slow[:9])
+        assert plane.fetch(TOKEN)[0] == 200  # by now the service waits for the rest
+        assert plane.report(TOKEN, REPORT) == 204
+        secured.sendall(slow[9:])
+        answer = secured.recv(65536)
+
+    assert status_of(answer) == 410
     assert plane.source.reports == [("workers", "workers-a1", REPORT)]
 
 

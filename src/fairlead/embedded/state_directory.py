@@ -40,8 +40,8 @@ class StateDirectory:
         return self.path / "port"
 
     @property
-    def bootstrap_token(self) -> Path:
-        """What kubelets of this control plane prove themselves with for the first time."""
+    def shared_bootstrap_token(self) -> Path:
+        """One for all kubelets, as 0.1 kept it. Each machine gets its own now; it is removed."""
         return self.path / "bootstrap-token"
 
     @property

@@ -9,8 +9,15 @@ any other method                            405     a wrong program is final
 bearer missing, malformed or not base64     401     broken user data is final
 token unknown, or no longer valid           511     a boot tries again: the service may only
                                                     not know the token yet
+no name                                     400     a machine that cannot say who it is is told
+another machine's token                     403     a token gives nothing to whoever found it
+a pair's token, and no such machine boots   511     a boot tries again: the service may only
+                                                    not know the machine yet
+the machine has said how its boot ended     410     nothing is given twice, and no word replaces
+                                                    the first; the same report again gets 204
 node config cannot be served                500     a boot tries again, and the pool shows why
 ok                                          200     the machine counts as having fetched
+report kept                                 204     the machine's word is given
 ==========================================  ======  ==========================================
 
 A 401 means that no second try can help, so a well-formed token never gets one. Nothing here
@@ -28,10 +35,10 @@ from fairlead.contract.json_text import Pairs, encode_json, parse_json, plain
 from fairlead.contract.node_parse import parse_node_config
 from fairlead.errors import InputError
 from fairlead.inputs.leaf import Json
+from fairlead.payload.bearer import Bearer, Standing, is_good, report_digest
 from fairlead.payload.join import Join, put_join
 from fairlead.payload.pool_secrets import PoolSecrets, put_secrets
 from fairlead.rollout.machines import NodeSettings, taints_text
-from fairlead.rollout.secrets import TokenSecret, is_valid
 
 NODE_CONFIG_PATH = "/v1/node-config"
 BOOT_REPORT_PATH = "/v1/boot-report"
@@ -94,30 +101,45 @@ def machine_named(header: str) -> str:
     return header if is_name else ""
 
 
-def refusal_of_token(token: str | None, pair: TokenSecret | None, now: datetime) -> Answer | None:
+def refusal_of_token(token: str | None, bearer: Bearer | None, now: datetime) -> Answer | None:
     """
     Return the answer to a machine whose token is not good, or None if it is.
 
-    `pair` was found by the token's hash, so how long the comparison in is_valid takes tells
-    nothing that helps to guess a token.
+    `bearer` was found by the token's hash, so how long a comparison takes tells nothing that
+    helps to guess a token.
     """
     if token is None:
         problem = "expected one header Authorization: Bearer TOKEN, the token in base64"
         return _told(401, problem, {"WWW-Authenticate": "Bearer"})
-    if pair is None or not is_valid(pair, token, now):
+    if bearer is None or not is_good(bearer, token, now):
         return _told(511, "this token is not known, not yet or no longer")
     return None
 
 
+def refusal_of_machine(bearer: Bearer, machine: str) -> Answer | None:
+    """Return the answer to a machine that this good token is not for, or None if it is."""
+    if not machine:
+        return _told(400, "expected a header Fairlead-Machine with the machine's name")
+    if bearer.own is not None and bearer.own.machine != machine:
+        return _told(403, "this token is another machine's")
+    if bearer.standing is Standing.UNKNOWN:
+        return _told(511, "no machine of this name boots with this token, not yet or no longer")
+    return None
+
+
+def refusal_of_fetch(bearer: Bearer) -> Answer | None:
+    """Return the answer to a machine that needs no node config any more, or None."""
+    if bearer.standing is not Standing.OVER:
+        return None
+    return _told(410, "this machine has said how its boot ended; its token gives nothing now")
+
+
 def config_answer(
-    pair: TokenSecret,
-    settings: NodeSettings,
-    join: Join | None = None,
-    secrets: PoolSecrets = NO_SECRETS,
+    bearer: Bearer, join: Join | None = None, secrets: PoolSecrets = NO_SECRETS
 ) -> Answer:
     """Return the node config of a pair, or why it cannot be served."""
     try:
-        body = served_config(pair.served.node_config, settings, join, secrets)
+        body = served_config(bearer.pair.served.node_config, bearer.settings, join, secrets)
         return Answer(status=200, body=body)
     except InputError as error:
         # Which field is wrong is for the pool's owner, in the condition; a machine waits.
@@ -125,12 +147,15 @@ def config_answer(
         return replace(answer, problem=str(error))
 
 
-def report_answer(body: bytes, machine: str) -> Answer:
-    """Return the answer to a boot report. 204: it may be kept."""
-    if not machine:
-        return _told(400, "expected a header Fairlead-Machine with the machine's name")
+def report_answer(body: bytes, bearer: Bearer) -> Answer:
+    """Return the answer to a boot report. 204: it may be kept, or it is the one that was."""
     if len(body) > LARGEST_REPORT:
         return too_large()
+    if bearer.standing is Standing.OVER:
+        # An answer that was lost on its way is asked for again.
+        if bearer.said == report_digest(body):
+            return Answer(status=204)
+        return _told(410, "this machine has said how its boot ended; this is another report")
     try:
         parse_report(body)
     except InputError as error:

@@ -24,17 +24,19 @@ from fairlead.payload.answer import (
     config_answer,
     machine_named,
     refusal_of,
+    refusal_of_fetch,
+    refusal_of_machine,
     refusal_of_token,
     report_answer,
     token_shown,
     too_large,
     unavailable,
 )
-from fairlead.payload.join import Join
+from fairlead.payload.bearer import Bearer, Standing
+from fairlead.payload.join import BOOTSTRAP_LIFE, Joins
 from fairlead.payload.pool_secrets import PoolSecrets
 from fairlead.revision.revision import Revision
-from fairlead.rollout.machines import NodeSettings
-from fairlead.rollout.secrets import TokenSecret, hashed
+from fairlead.rollout.secrets import hashed
 
 MACHINE_HEADER = "fairlead-machine"
 
@@ -45,18 +47,18 @@ LONGEST_READ = 1 << 20
 
 class PayloadSource(Protocol):
     """
-    What the service looks up and what it tells back.
+    What the service looks up and what it tells back. Every operation may raise UnavailableError.
 
-    A machine's name is what the machine says of itself: the token proves its pool and nothing
-    more. Whoever records must look whether that pool has such a machine. Every operation may
-    raise UnavailableError.
+    What is told back is about a machine that was just found to be expected.
     """
 
-    def find_pair(self, token_hash: str) -> TokenSecret | None:
-        """Return the pair whose present or previous token has this hash, or None."""
+    def find_bearer(self, token_hash: str, machine: str) -> Bearer | None:
+        """
+        Return who shows the token of this hash and calls itself by this name, or None.
 
-    def find_settings(self, pool: str, machine: str) -> NodeSettings:
-        """Return the labels and taints that this machine boots with."""
+        None: there is no such token. A name proves nothing: whether it is the token's, and
+        whether such a machine is expected, is in the answer.
+        """
 
     def find_secrets(self, revision: Revision) -> PoolSecrets:
         """Return what is there now under the names of this revision's secrets."""
@@ -68,24 +70,24 @@ class PayloadSource(Protocol):
         """Remember why a pair cannot be served; '' if it can."""
 
     def record_report(self, pool: str, machine: str, report: bytes) -> None:
-        """Keep a machine's boot report."""
+        """Keep a machine's boot report; from here on its token is spent."""
 
 
 def make_app(
-    source: PayloadSource, now: Callable[[], datetime], join: Join | None = None
+    source: PayloadSource, now: Callable[[], datetime], joins: Joins | None = None
 ) -> Starlette:
-    """Return the service. It logs nothing. join: how machines join, if no input says so."""
+    """Return the service. It logs nothing. joins: how machines join, if no input says so."""
     # An object instead of a function: Starlette lets every method through to it.
-    return Starlette(routes=[Route("/{path:path}", _Door(source, now, join))])
+    return Starlette(routes=[Route("/{path:path}", _Door(source, now, joins))])
 
 
 class _Door:
     def __init__(
-        self, source: PayloadSource, now: Callable[[], datetime], join: Join | None
+        self, source: PayloadSource, now: Callable[[], datetime], joins: Joins | None
     ) -> None:
         self._source = source
         self._now = now
-        self._join = join
+        self._joins = joins
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
@@ -105,32 +107,50 @@ class _Door:
         if refusal := refusal_of(request.method, request.scope["path"]):
             return refusal
         token = token_shown(request.headers.getlist("authorization"))
-        pair = self._source.find_pair(hashed(token)) if token else None
-        if refusal := refusal_of_token(token, pair, self._now()):
-            return refusal
-        assert pair is not None  # noqa: S101 - refused above
         machine = machine_named(request.headers.get(MACHINE_HEADER, ""))
+        found = self._find(token, machine)
+        if isinstance(found, Answer):
+            return found
         if request.scope["path"] == NODE_CONFIG_PATH:
-            return self._give_config(pair, machine)
-        return await self._take_report(request, pair, machine)
+            return refusal_of_fetch(found) or self._give_config(found, machine)
+        body = bytearray()
+        async for part in request.stream():
+            body += part
+            if len(body) > LONGEST_READ:
+                return too_large()
+        # Looked up again: while this body was under way, another may have spent the token.
+        found = self._find(token, machine)
+        return (
+            found if isinstance(found, Answer) else self._take_report(found, machine, bytes(body))
+        )
 
-    def _give_config(self, pair: TokenSecret, machine: str) -> Answer:
-        settings = self._source.find_settings(pair.pool, machine)
-        secrets = self._source.find_secrets(pair.served)
-        answer = config_answer(pair, settings, self._join, secrets)
+    def _find(self, token: str | None, machine: str) -> Bearer | Answer:
+        """Return whom a good token was shown by, for whom it is, or the answer to anybody else."""
+        bearer = self._source.find_bearer(hashed(token), machine) if token else None
+        if refusal := refusal_of_token(token, bearer, self._now()):
+            return refusal
+        assert bearer is not None  # noqa: S101 - refused above
+        return refusal_of_machine(bearer, machine) or bearer
+
+    def _give_config(self, bearer: Bearer, machine: str) -> Answer:
+        pair, secrets = bearer.pair, self._source.find_secrets(bearer.pair.served)
+        join = None
+        if self._joins is not None:
+            join = self._joins.admit(pair.pool, machine, self._now() + BOOTSTRAP_LIFE)
+        answer = config_answer(bearer, join, secrets)
         if answer.problem != pair.problem:
             self._source.record_problem(pair.pool, pair.id, answer.problem)
         if not answer.problem:
             self._source.record_fetch(pair.pool, machine, pair.served.id)
         return answer
 
-    async def _take_report(self, request: Request, pair: TokenSecret, machine: str) -> Answer:
-        body = bytearray()
-        async for part in request.stream():
-            body += part
-            if len(body) > LONGEST_READ:
-                return too_large()
-        answer = report_answer(bytes(body), machine)
-        if answer.status == 204:  # noqa: PLR2004 - accepted
-            self._source.record_report(pair.pool, machine, bytes(body))
+    def _take_report(self, bearer: Bearer, machine: str, body: bytes) -> Answer:
+        answer = report_answer(body, bearer)
+        if answer.status != 204:  # noqa: PLR2004 - accepted
+            return answer
+        if bearer.standing is Standing.EXPECTED:
+            self._source.record_report(bearer.pair.pool, machine, body)
+        # Also for a report that came before: its sender may be here again because this failed.
+        if self._joins is not None:
+            self._joins.dismiss(bearer.pair.pool, machine)
         return answer

@@ -8,9 +8,13 @@ put into the node config stays.
 
 import binascii
 from dataclasses import dataclass
-from typing import Any
+from datetime import datetime, timedelta
+from typing import Any, Protocol
 
 AUTH_METHOD = "BOOTSTRAPPING_AUTH_METHOD_BOOTSTRAP_TOKEN"
+
+# From the fetch until the kubelet has a certificate of its own: minutes, on a slow image too.
+BOOTSTRAP_LIFE = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,7 +22,8 @@ class Join:
     """
     How a kubelet reaches and trusts its cluster, and proves itself to it for the first time.
 
-    server: NAME:PORT, used only if no input names an API server. ca: PEM.
+    server: NAME:PORT, used only if no input names an API server. ca: PEM. token: a bootstrap
+    token of Kubernetes, ID.SECRET.
     """
 
     server: str
@@ -27,6 +32,20 @@ class Join:
 
     def __repr__(self) -> str:
         return f"Join(server={self.server!r})"
+
+
+class Joins(Protocol):
+    """Where machines join, and who gives them what they join with. May raise UnavailableError."""
+
+    def admit(self, pool: str, machine: str, until: datetime) -> Join:
+        """
+        Return how this machine joins, with a bootstrap token that was given to nobody else.
+
+        It ends at `until`, and one that the machine was given before ends now.
+        """
+
+    def dismiss(self, pool: str, machine: str) -> None:
+        """Afterwards no bootstrap token of this machine counts: it has joined, or will not."""
 
 
 def put_join(document: dict[str, Any], join: Join) -> None:

@@ -124,7 +124,7 @@ def plan_secrets(
             due.append(now + HALF_LIFE)
             continue
         # One whose pair has expired is not given back: whoever kept it must get nothing for it.
-        rotates = token.issued_at + HALF_LIFE <= now or _has_expired(token, now)
+        rotates = token.issued_at + HALF_LIFE <= now or has_expired(token, now)
         before += _upkeep_steps(token, need, rotates=rotates)
         if rotates or not _is_current(user_data.get(pair), token, stub):
             before.append(WriteUserData(pair))
@@ -143,7 +143,8 @@ def _upkeep_steps(token: TokenSecret, need: Need, *, rotates: bool) -> list[Secr
     return steps
 
 
-def _has_expired(token: TokenSecret, now: datetime) -> bool:
+def has_expired(token: TokenSecret, now: datetime) -> bool:
+    """Say whether its pair has come to its end, and every token of it with it."""
     return token.expires_at is not None and token.expires_at <= now
 
 
@@ -164,7 +165,7 @@ def _farewell_steps(
         if pair in needed:
             continue
         token = tokens.get(pair)
-        if token is None or _has_expired(token, now):
+        if token is None or has_expired(token, now):
             steps.append(DeletePair(pair))
         elif token.expires_at is None:
             steps.append(ExpireToken(pair, now + GRACE))
@@ -209,7 +210,7 @@ def rotated(secret: TokenSecret, token: str, now: datetime) -> TokenSecret:
 
 def is_valid(secret: TokenSecret, token: str, now: datetime) -> bool:
     """Say whether a machine that shows this token is to be served."""
-    if _has_expired(secret, now):
+    if has_expired(secret, now):
         return False
     if token == secret.token:
         return now < secret.issued_at + TOKEN_LIFE

@@ -10,12 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.answers.words import Fault
+from fairlead.agent.early.carried_files import files_in_user_data
+from fairlead.answers.words import Fault, Phase
+from fairlead.contract.boot_document import parse_boot_document
 from fairlead.embedded.machines.drive import MOST_AT_ONCE, Driver
 from fairlead.embedded.machines.kind import Life, Seed
 from fairlead.embedded.store.world import EmbeddedWorld
 from fairlead.errors import UnavailableError
 from fairlead.rollout.machines import Machine
+from fairlead.rollout.secrets import hashed
 from fairlead.sim.clock import Clock
 from unit.embedded.open_world import PAIR, POOL, open_world, with_template
 
@@ -27,17 +30,20 @@ class Garage:
 
     def __init__(self) -> None:
         self.powered: list[str] = []
+        self.seeds: list[Seed | None] = []
         self.refused: list[str] = []
         self.broken: set[str] = set()
+        self.lives: dict[str, Life] = {}
 
-    def power_on(self, machine: str, seed: Seed, fault: Fault) -> None:
+    def power_on(self, machine: str, seed: Seed | None, fault: Fault) -> None:
         if machine in self.broken:
             self.refused.append(machine)
             raise UnavailableError(f"{machine} takes no power")
         self.powered.append(machine)
+        self.seeds.append(seed)
 
     def life_of(self, machine: str) -> Life:
-        return Life.BOOTING if machine in self.powered else Life.OFF
+        return self.lives.get(machine, Life.BOOTING if machine in self.powered else Life.OFF)
 
     def last_words(self, machine: str) -> str:
         return ""
@@ -59,6 +65,11 @@ class Yard:
         self.world = world
         self.clock = clock
         self.garage = Garage()
+        self.drawn: list[str] = []
+
+    def draw_token(self) -> str:
+        self.drawn.append(f"dG9rZW4{len(self.drawn)}")
+        return self.drawn[-1]
 
     def make_machines(self, count: int) -> list[str]:
         names = [f"workers-{number}" for number in range(count)]
@@ -76,7 +87,7 @@ class Yard:
         asyncio.run(run())
 
     def driver(self) -> Driver:
-        return Driver(self.world, self.garage, lambda: self.clock.now)
+        return Driver(self.world, self.garage, lambda: self.clock.now, self.draw_token)
 
     def machine(self, name: str) -> Machine:
         stored = self.world.machines.find_machine(name)
@@ -178,3 +189,65 @@ def test_a_machine_without_user_data_waits_for_the_pass_that_makes_it(yard: Yard
     assert yard.machine(name).problem == (
         "its user data 0123456789abcdef is missing; a pass makes it again"
     )
+
+
+def token_in(seed: Seed | None) -> str:
+    assert seed is not None
+    (carried,) = files_in_user_data(seed.user_data)
+    return parse_boot_document(carried.content).token
+
+
+def test_every_power_comes_with_a_token_that_no_other_machine_and_no_earlier_boot_has(
+    yard: Yard,
+) -> None:
+    first, second = yard.make_machines(2)
+    driver = yard.driver()
+    yard.drive(driver, ticks=1)
+    yard.garage.lives = {first: Life.OFF, second: Life.BOOTING}
+    yard.clock.advance(timedelta(seconds=2))
+
+    yard.drive(driver, ticks=1)
+
+    assert yard.garage.powered == [first, second, first]
+    given = [token_in(seed) for seed in yard.garage.seeds]
+    assert given == ["dG9rZW40", "dG9rZW41", "dG9rZW42"]
+    found = [yard.world.machine_tokens.find_by_hash(hashed(token)) for token in given]
+    assert [known and known.machine for known in found] == [None, second, first]
+
+
+def test_no_token_of_a_machine_is_in_the_database(yard: Yard, tmp_path: Path) -> None:
+    yard.make_machines(1)
+
+    yard.drive(ticks=1)
+
+    stored = b"".join(path.read_bytes() for path in tmp_path.glob("fairlead.db*"))
+    assert b"dG9rZW40" not in stored
+    assert hashed("dG9rZW40").encode() in stored
+
+
+def test_a_provisioned_machine_that_fell_boots_from_what_it_has_and_gets_no_token(
+    yard: Yard,
+) -> None:
+    [name] = yard.make_machines(1)
+    driver = yard.driver()
+    yard.drive(driver, ticks=1)
+    ready = replace(yard.machine(name), phase=Phase.NOT_READY, booted=PAIR, problem="it fell")
+    yard.world.machines.write_machine(ready)
+    yard.garage.lives = {name: Life.DOWN}
+
+    yard.drive(driver, ticks=1)
+
+    assert yard.garage.seeds[1] is None
+    assert len(yard.drawn) == 1
+
+
+def test_a_machine_that_is_gone_leaves_no_token(yard: Yard) -> None:
+    [name] = yard.make_machines(1)
+    driver = yard.driver()
+    yard.drive(driver, ticks=1)
+    assert yard.world.machine_tokens.find_by_hash(hashed("dG9rZW40")) is not None
+    yard.world.machines.remove_machine(name, "scaled down")
+
+    yard.drive(driver, ticks=1)
+
+    assert yard.world.machine_tokens.find_by_hash(hashed("dG9rZW40")) is None

@@ -12,7 +12,15 @@ from fairlead.answers.words import Fault, Phase
 from fairlead.contract.boot_report import BootReport, StageReport, report_fields
 from fairlead.contract.json_text import encode_json
 from fairlead.embedded.machines.kind import Life
-from fairlead.embedded.machines.next_move import Become, Destroy, Move, PowerOn, Sight, next_move
+from fairlead.embedded.machines.next_move import (
+    Become,
+    Destroy,
+    Move,
+    PowerOn,
+    Restart,
+    Sight,
+    next_move,
+)
 from fairlead.embedded.store.machines import StoredMachine
 from fairlead.rollout.machines import Machine, NodeSettings
 
@@ -151,10 +159,10 @@ def test_a_ready_machine_that_fell_is_not_ready(life: Life) -> None:
     assert move.machine.ready_at is None
 
 
-def test_a_fallen_machine_gets_power_and_is_ready_once_it_lives() -> None:
+def test_a_fallen_machine_boots_from_what_it_has_and_is_ready_once_it_lives() -> None:
     fallen = ready(phase=Phase.NOT_READY, ready_at=None, problem="it no longer runs")
 
-    assert move_of(fallen, Life.DOWN) == PowerOn("r1")
+    assert move_of(fallen, Life.DOWN) == Restart()
     assert move_of(fallen, Life.BOOTING) is None
     back = move_of(fallen, Life.UP)
     assert back == Become(replace(fallen.machine, phase=Phase.READY, ready_at=NOW, problem=""))
@@ -216,9 +224,9 @@ def test_a_change_in_place_boots_the_other_revision() -> None:
 
 
 def test_a_change_in_place_ends_with_its_report() -> None:
-    machine = replace(ready(heading_for="r2"), report=report(), reported_at=NOW)
+    machine = replace(changing("r2"), report=report(), reported_at=NOW)
 
-    move = move_of(machine, Life.UP, changing_to="r2")
+    move = move_of(machine, Life.UP)
 
     assert isinstance(move, Become)
     assert (move.machine.revision, move.machine.heading_for) == ("r2", "")
@@ -227,9 +235,9 @@ def test_a_change_in_place_ends_with_its_report() -> None:
 
 def test_a_change_in_place_that_fails_says_why() -> None:
     stopped = StageReport("fetch-config", 1.0, 1.0, "stopped", "status 401")
-    machine = replace(ready(heading_for="r2"), report=report(1, stopped), reported_at=NOW)
+    machine = replace(changing("r2"), report=report(1, stopped), reported_at=NOW)
 
-    move = move_of(machine, Life.UP, changing_to="r2")
+    move = move_of(machine, Life.UP)
 
     assert isinstance(move, Become)
     assert move.machine.phase is Phase.FAILED
@@ -237,15 +245,71 @@ def test_a_change_in_place_that_fails_says_why() -> None:
 
 
 def test_a_change_in_place_that_says_nothing_is_tried_again() -> None:
-    machine = ready(heading_for="r2")
-
-    assert move_of(machine, Life.UP, changing_to="r2") == PowerOn("r2")
-    early = powered(5, machine={"phase": Phase.READY, "booted": "r1", "heading_for": "r2"})
-    assert move_of(early, Life.UP, changing_to="r2") is None
+    assert move_of(changing("r2"), Life.UP) == PowerOn("r2")
+    early = replace(changing("r2"), powered_at=NOW - timedelta(seconds=5))
+    assert move_of(early, Life.UP) is None
 
 
 def test_a_change_in_place_to_yet_another_revision_turns_at_once() -> None:
-    assert move_of(ready(heading_for="r3"), Life.BOOTING, changing_to="r2") == PowerOn("r3")
+    turned = replace(ready(heading_for="r3"), powered_for="r2")
+
+    assert move_of(turned, Life.BOOTING) == PowerOn("r3")
+
+
+def changing(revision: str) -> StoredMachine:
+    """A machine that was given power a minute ago to become another."""
+    return replace(ready(heading_for=revision), powered_for=revision)
+
+
+@pytest.mark.parametrize("life", [Life.ABSENT, Life.OFF, Life.BOOTING, Life.DOWN])
+def test_a_good_report_of_a_machine_that_cannot_be_seen_to_run_makes_none_ready(
+    life: Life,
+) -> None:
+    fresh = powered(report=report(), reported_at=NOW, machine={"booted": "r1"})
+    turned = replace(changing("r2"), report=report(), reported_at=NOW, powered_at=NOW)
+
+    assert move_of(fresh, life) == Become(
+        replace(fresh.machine, problem="it reported a good boot, of which nothing can be seen here")
+    )
+    assert move_of(turned, life) is None
+
+
+@pytest.mark.parametrize(
+    ("life", "seconds", "move"),
+    [
+        (Life.OFF, 2.0, PowerOn("r1")),
+        (Life.DOWN, 2.0, PowerOn("r1")),
+        (Life.BOOTING, 14.9, None),
+        (Life.BOOTING, 15.0, PowerOn("r1")),
+    ],
+)
+def test_a_machine_whose_report_is_contradicted_is_given_power_again(
+    life: Life, seconds: float, move: Move | None
+) -> None:
+    problem = "it reported a good boot, of which nothing can be seen here"
+    fields = {"booted": "r1", "problem": problem}
+
+    machine = powered(seconds, report=report(), reported_at=NOW, machine=fields)
+
+    assert move_of(machine, life) == move
+
+
+def test_bad_news_needs_no_second_witness() -> None:
+    move = move_of(powered(report=report(1), reported_at=NOW), Life.OFF)
+
+    assert isinstance(move, Become)
+    assert move.machine.phase is Phase.FAILED
+
+
+@pytest.mark.parametrize(("hours", "moves"), [(10.9, False), (11.0, True)])
+def test_a_boot_that_outlives_its_token_is_begun_again_with_another(
+    hours: float, moves: bool
+) -> None:
+    fresh = powered(hours * 3600, machine={"created_at": NOW})
+    turned = replace(changing("r2"), powered_at=NOW - timedelta(hours=hours))
+
+    assert move_of(fresh, Life.BOOTING) == (PowerOn("r1") if moves else None)
+    assert move_of(turned, Life.BOOTING) == (PowerOn("r2") if moves else None)
 
 
 def test_a_machine_that_only_takes_its_time_is_not_quoted() -> None:

@@ -2,20 +2,24 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from fairlead.answers.words import Phase
 from fairlead.embedded.store.payloads import StoredPayloads
 from fairlead.embedded.store.world import EmbeddedWorld
+from fairlead.payload.bearer import Bearer, Standing, issued
 from fairlead.rollout.machines import Machine, NodeSettings
 from fairlead.rollout.secrets import hashed
 from fairlead.sim.clock import START
 from pool_documents import make_revision, pool_document
-from unit.embedded.open_world import PAIR, POOL, TOKEN, make_template, open_world, with_template
+from unit.embedded.open_world import PAIR, POOL, TOKEN, open_world, with_template, write_pair
 
 WEB = NodeSettings(labels={"tier": "web"})
+OWN = "b3du"
 
 
 class Source:
@@ -28,6 +32,18 @@ class Source:
 
     def wake(self) -> None:
         self.woken += 1
+
+    def give_power(self, pair: str = PAIR, token: str = OWN) -> None:
+        with self.world.store.writing():
+            self.world.machines.note_power("workers-1")
+            self.world.machine_tokens.write(issued("workers-1", pair, token, START))
+
+    def bearer(self, token: str = OWN) -> Bearer:
+        found = self.payloads.find_bearer(hashed(token), "whoever")
+        assert found is not None
+        assert found.own is not None
+        assert found.own.machine == "workers-1"
+        return found
 
     def machine(self) -> Machine:
         stored = self.world.machines.find_machine("workers-1")
@@ -106,18 +122,65 @@ def test_a_machine_that_is_gone_is_not(source: Source) -> None:
     assert source.machine().booted == ""
 
 
-def test_a_machine_boots_with_its_own_settings_and_a_stranger_with_the_template_s(
-    source: Source,
-) -> None:
+def test_a_machine_boots_with_its_own_settings(source: Source) -> None:
     source.world.machines.apply_settings("workers-1", WEB)
-    assert source.payloads.find_settings(POOL, "workers-1") == WEB
-    assert source.payloads.find_settings(POOL, "unheard-of") == NodeSettings()
+    source.give_power()
 
-    template = replace(make_template(), settings=WEB)
-    source.world.machines.apply_template(POOL, template)
+    assert source.bearer().settings == WEB
 
-    assert source.payloads.find_settings(POOL, "unheard-of") == WEB
-    assert source.payloads.find_settings("others", "unheard-of") == NodeSettings()
+
+def test_a_machine_is_expected_until_its_report_is_kept(source: Source) -> None:
+    source.give_power()
+    assert source.bearer().standing is Standing.EXPECTED
+
+    source.payloads.record_report(POOL, "workers-1", b"report")
+
+    assert source.bearer().standing is Standing.OVER
+    assert source.bearer().said == sha256(b"report").hexdigest()
+
+
+@pytest.mark.parametrize("name", ["workers-1", "workers-2", ""])
+def test_the_token_of_a_pair_admits_nobody(source: Source, name: str) -> None:
+    source.give_power()
+
+    found = source.payloads.find_bearer(hashed(TOKEN), name)
+
+    assert found is not None
+    assert (found.pair.id, found.own, found.standing) == (PAIR, None, Standing.UNKNOWN)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"phase": Phase.READY, "ready_at": START, "booted": PAIR},
+        {"phase": Phase.NOT_READY, "booted": PAIR},
+        {"phase": Phase.FAILED},
+        {"phase": Phase.FAILED, "heading_for": "r2"},
+        {"phase": Phase.READY, "ready_at": START, "booted": PAIR, "heading_for": "r2"},
+    ],
+    ids=lambda fields: "-".join(str(value) for value in fields.values()),
+)
+def test_a_token_is_over_once_nobody_waits_for_its_boot(
+    source: Source, fields: dict[str, Any]
+) -> None:
+    source.give_power()
+    source.world.machines.write_machine(replace(source.machine(), **fields))
+
+    assert source.bearer().standing is Standing.OVER
+
+
+def test_a_change_in_place_is_a_boot_with_a_token_of_its_own(source: Source) -> None:
+    source.give_power()
+    source.payloads.record_report(POOL, "workers-1", b"report")
+    write_pair(source.world, "r2", "token-2")
+    make_ready(source, heading_for="r2")
+    assert source.bearer().standing is Standing.OVER
+
+    source.give_power("r2", "Y2hhbmdl")
+
+    assert source.bearer("Y2hhbmdl").standing is Standing.EXPECTED
+    assert source.bearer("Y2hhbmdl").pair.id == "r2"
+    assert source.payloads.find_bearer(hashed(OWN), "workers-1") is None
 
 
 def test_secrets_are_read_anew_for_every_machine_and_kept_nowhere(
@@ -153,16 +216,17 @@ def test_a_secret_that_went_away_is_said_and_none_is_needed_without_a_name(
     assert (without.pull_secret, without.trust_bundle, without.problem) == (None, None, "")
 
 
-def test_a_pair_is_found_by_the_hash_of_its_token_and_a_problem_of_it_is_kept(
-    source: Source,
-) -> None:
-    assert source.payloads.find_pair(TOKEN) is None
-    found = source.payloads.find_pair(hashed(TOKEN))
-    assert found is not None
-    assert found.id == PAIR
-
+def test_a_problem_of_a_pair_is_kept(source: Source) -> None:
     source.payloads.record_problem(POOL, PAIR, "too large")
 
     [token] = source.world.secrets.list_tokens(POOL)
     assert token.problem == "too large"
     assert source.woken == 1
+
+
+def test_a_token_that_nobody_has_is_nobodys(source: Source) -> None:
+    source.give_power()
+
+    assert source.payloads.find_bearer(TOKEN, "workers-1") is None
+    assert source.payloads.find_bearer(OWN, "workers-1") is None
+    assert source.payloads.find_bearer("", "workers-1") is None

@@ -14,11 +14,14 @@ from fairlead.payload.answer import (
     config_answer,
     machine_named,
     refusal_of,
+    refusal_of_fetch,
+    refusal_of_machine,
     refusal_of_token,
     report_answer,
     served_config,
     token_shown,
 )
+from fairlead.payload.bearer import Bearer, Standing, issued
 from fairlead.rollout.machines import NodeSettings
 from fairlead.rollout.secrets import TokenSecret
 from pool_documents import make_revision
@@ -41,8 +44,13 @@ def pair(**changed: Any) -> TokenSecret:
     return replace(secret, **changed)
 
 
+def bearer(**changed: Any) -> Bearer:
+    """A machine that is expected, with the token of its pair."""
+    return replace(Bearer(pair=pair(), standing=Standing.EXPECTED), **changed)
+
+
 def status_of(authorizations: list[str], found: TokenSecret | None = None) -> int:
-    refusal = refusal_of_token(token_shown(authorizations), found or pair(), NOW)
+    refusal = refusal_of_token(token_shown(authorizations), Bearer(pair=found or pair()), NOW)
     return refusal.status if refusal else 200
 
 
@@ -169,7 +177,7 @@ def test_a_token_that_nobody_knows_is_asked_to_come_again() -> None:
 def test_a_good_token_is_answered_with_what_is_served_not_with_what_the_name_stands_for() -> None:
     other = replace(make_revision(), node_config='{"version": "v1", "kubernetes_version": "9.9.9"}')
 
-    answer = config_answer(pair(served=other), NodeSettings())
+    answer = config_answer(Bearer(pair=pair(served=other)))
 
     assert answer.status == 200
     assert json.loads(answer.body) == {"version": "v1", "kubernetes_version": "9.9.9"}
@@ -221,7 +229,8 @@ def test_a_config_that_cannot_be_served_says_why_to_the_owner_and_not_to_the_mac
 ) -> None:
     broken = replace(make_revision(), node_config=config)
 
-    answer = config_answer(pair(served=broken), NodeSettings(labels={"team": "a"}))
+    settings = NodeSettings(labels={"team": "a"})
+    answer = config_answer(Bearer(pair=pair(served=broken), settings=settings))
 
     assert answer.status == 500
     assert problem in answer.problem
@@ -252,22 +261,104 @@ REPORT = b'{"run": "1", "agent": "a", "layout": "aks", "started": "2026-07-01T12
 
 
 @pytest.mark.parametrize(
-    ("body", "machine", "status"),
+    ("body", "status"),
     [
-        (REPORT, "workers-1", 204),
-        (REPORT + b" " * (65536 - len(REPORT)), "workers-1", 204),
-        (REPORT + b" " * (65537 - len(REPORT)), "workers-1", 413),
-        (REPORT, "", 400),
-        (b"", "workers-1", 400),
-        (b"[]", "workers-1", 400),
-        (b'{"run": 1}', "workers-1", 400),
-        (b"\xff\xfe", "workers-1", 400),
+        (REPORT, 204),
+        (REPORT + b" " * (65536 - len(REPORT)), 204),
+        (REPORT + b" " * (65537 - len(REPORT)), 413),
+        (b"", 400),
+        (b"[]", 400),
+        (b'{"run": 1}', 400),
+        (b"\xff\xfe", 400),
     ],
 )
-def test_a_report_is_kept_if_it_is_one_and_somebodys(
-    body: bytes, machine: str, status: int
+def test_a_report_is_kept_if_it_is_one(body: bytes, status: int) -> None:
+    assert report_answer(body, bearer()).status == status
+
+
+# Of hashlib.sha256(REPORT): what an edge keeps, so it stays what it is.
+REPORT_DIGEST = "4f6a793adc95f14be846b645dfa50ce98be8e40f0983daf5e72a6b2aaf63b545"
+
+
+@pytest.mark.parametrize(
+    ("body", "said", "status"),
+    [
+        (REPORT, REPORT_DIGEST, 204),
+        (REPORT + b" ", REPORT_DIGEST, 410),
+        (b"", REPORT_DIGEST, 410),
+        (REPORT, "", 410),
+        (REPORT + b" " * 65536, REPORT_DIGEST, 413),
+    ],
+)
+def test_after_its_verdict_a_machine_may_say_the_same_again_and_nothing_else(
+    body: bytes, said: str, status: int
 ) -> None:
-    assert report_answer(body, machine).status == status
+    spent = bearer(standing=Standing.OVER, said=said)
+
+    assert report_answer(body, spent).status == status
+
+
+def test_a_machine_that_has_had_its_verdict_is_given_nothing() -> None:
+    assert refusal_of_fetch(bearer(standing=Standing.EXPECTED)) is None
+
+    refusal = refusal_of_fetch(bearer(standing=Standing.OVER))
+
+    assert refusal is not None
+    assert refusal.status == 410
+
+
+@pytest.mark.parametrize(
+    ("owner", "standing", "name", "status"),
+    [
+        ("workers-1", Standing.EXPECTED, "workers-1", None),
+        ("workers-1", Standing.OVER, "workers-1", None),
+        ("workers-1", Standing.EXPECTED, "workers-2", 403),
+        ("workers-1", Standing.EXPECTED, "WORKERS-1", 403),
+        ("workers-1", Standing.EXPECTED, "", 400),
+        ("", Standing.EXPECTED, "workers-1", None),
+        ("", Standing.OVER, "workers-1", None),
+        ("", Standing.UNKNOWN, "workers-1", 511),
+        ("", Standing.UNKNOWN, "", 400),
+    ],
+)
+def test_a_token_is_for_the_machine_that_it_was_made_for_or_one_that_is_expected(
+    owner: str, standing: Standing, name: str, status: int | None
+) -> None:
+    own = issued(owner, "p1", TOKEN, NOW) if owner else None
+
+    refusal = refusal_of_machine(bearer(own=own, standing=standing), name)
+
+    assert (refusal.status if refusal else None) == status
+
+
+@pytest.mark.parametrize(
+    ("hours", "changed", "status"),
+    [
+        (0.0, {}, 200),
+        (10.9, {}, 200),
+        (11.0, {}, 511),
+        # The pair's token may have been rotated and may have ended; the machine's is its own.
+        (5.6, {"token": PREVIOUS}, 200),
+        (10.9, {"issued_at": NOW - timedelta(days=3)}, 200),
+        # But a pair that came to its end serves nobody.
+        (1.0, {"expires_at": NOW + timedelta(hours=1)}, 511),
+    ],
+)
+def test_a_machines_own_token_has_an_end_of_its_own(
+    hours: float, changed: dict[str, Any], status: int
+) -> None:
+    found = bearer(pair=pair(**changed), own=issued("workers-1", "p1", TOKEN, NOW))
+
+    refusal = refusal_of_token(TOKEN, found, NOW + timedelta(hours=hours))
+
+    assert (refusal.status if refusal else 200) == status
+
+
+def test_what_is_kept_of_a_machines_token_does_not_hold_it() -> None:
+    kept = issued("workers-1", "p1", TOKEN, NOW)
+
+    assert TOKEN not in repr(kept)
+    assert kept.expires_at == NOW + timedelta(hours=11)
 
 
 HEADERS = st.one_of(
@@ -284,7 +375,7 @@ HEADERS = st.one_of(
 @given(st.lists(HEADERS, max_size=3))
 def test_whatever_is_sent_nobody_is_served_without_the_token(authorizations: list[str]) -> None:
     token = token_shown(authorizations)
-    refusal = refusal_of_token(token, pair(), NOW)
+    refusal = refusal_of_token(token, bearer(), NOW)
 
     assert refusal is not None
     assert refusal.status in (401, 511)
@@ -296,14 +387,19 @@ def test_whatever_is_sent_nobody_is_served_without_the_token(authorizations: lis
 
 @given(st.text(max_size=300), st.dictionaries(st.text(max_size=9), st.text(max_size=9), max_size=3))
 def test_whatever_is_stored_a_fetch_is_answered(config: str, labels: dict[str, str]) -> None:
-    answer = config_answer(
-        pair(served=replace(make_revision(), node_config=config)), NodeSettings(labels=labels)
-    )
+    served = replace(make_revision(), node_config=config)
+    settings = NodeSettings(labels=labels)
+    answer = config_answer(Bearer(pair=pair(served=served), settings=settings))
 
     assert answer.status in (200, 500)
     assert bool(answer.problem) == (answer.status == 500)
 
 
-@given(st.binary(max_size=300), st.text(max_size=20))
-def test_whatever_is_sent_as_a_report_is_answered(body: bytes, machine: str) -> None:
-    assert report_answer(body, machine_named(machine)).status in (204, 400)
+@given(st.binary(max_size=300), st.sampled_from(Standing), st.text(max_size=20))
+def test_whatever_is_sent_as_a_report_is_answered(
+    body: bytes, standing: Standing, name: str
+) -> None:
+    found = bearer(standing=standing)
+    refusal = refusal_of_machine(found, machine_named(name))
+
+    assert (refusal or report_answer(body, found)).status in (204, 400, 410, 511)

@@ -2,7 +2,6 @@
 
 import base64
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,6 +13,7 @@ from fairlead.contract.node_parse import parse_node_config
 from fairlead.contract.node_settings import pull_secret_of
 from fairlead.errors import InputError
 from fairlead.payload.answer import config_answer, served_config
+from fairlead.payload.bearer import Bearer
 from fairlead.payload.pool_secrets import PoolSecrets
 from fairlead.rollout.machines import NodeSettings
 from fairlead.rollout.secrets import TokenSecret
@@ -79,7 +79,7 @@ def test_a_revision_holds_neither_secret_nor_certificate() -> None:
 def test_content_that_cannot_be_used_is_the_owners_to_mend_and_not_told(
     secrets: PoolSecrets, problem: str
 ) -> None:
-    answer = config_answer(PAIR, NodeSettings(), None, secrets)
+    answer = config_answer(Bearer(pair=PAIR), None, secrets)
 
     assert answer.status == 500
     assert answer.problem.startswith(problem)
@@ -97,7 +97,7 @@ def test_a_stored_config_of_another_shape_is_refused(config: str) -> None:
 def test_whatever_the_files_hold_a_fetch_is_answered(pull_secret: bytes, bundle: bytes) -> None:
     secrets = PoolSecrets(pull_secret=pull_secret, trust_bundle=bundle)
 
-    answer = config_answer(replace(PAIR), NodeSettings(), None, secrets)
+    answer = config_answer(Bearer(pair=PAIR), None, secrets)
 
     assert answer.status in (200, 500)
     assert bool(answer.problem) == (answer.status == 500)

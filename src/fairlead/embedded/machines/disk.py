@@ -89,9 +89,13 @@ class MachineDisk:
         self.put(HOSTNAME, f"{seed.hostname}\n".encode(), PUBLIC)
         self.put(META_DATA, _meta_data(seed), PUBLIC)
 
-    def prepare_boot(self, seed: Seed, fault: Fault) -> None:
-        """Afterwards a boot from this seed can begin: nothing here is another boot's verdict."""
-        if not self.has_seed(seed):
+    def prepare_boot(self, seed: Seed | None, fault: Fault) -> None:
+        """
+        Afterwards a boot from this seed can begin: nothing here is another boot's verdict.
+
+        None: from the seed that is in place, and with everything that came with it.
+        """
+        if seed is not None and not self.has_seed(seed):
             self.put_seed(seed)
         self._apply_defect(wanted=fault is Fault.FAIL_BOOT)
         self.remove_verdict()

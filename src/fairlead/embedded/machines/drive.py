@@ -14,11 +14,20 @@ from datetime import datetime, timedelta
 
 from fairlead.answers.words import EventKind, Fault, Phase
 from fairlead.embedded.machines.kind import Life, MachineKind
-from fairlead.embedded.machines.next_move import Become, Destroy, Move, PowerOn, Sight, next_move
+from fairlead.embedded.machines.next_move import (
+    Become,
+    Destroy,
+    Move,
+    PowerOn,
+    Restart,
+    Sight,
+    next_move,
+)
 from fairlead.embedded.machines.seed import seed_of
 from fairlead.embedded.store.machines import StoredMachine
 from fairlead.embedded.store.world import EmbeddedWorld
 from fairlead.errors import FairleadError, UnavailableError
+from fairlead.payload.bearer import issued
 from fairlead.rollout.secrets import UserData
 
 # How many machines start or stop at once: more only makes each of them slower.
@@ -35,14 +44,18 @@ class Driver:
     """Drives every machine of one control plane. What it remembers may be lost at any time."""
 
     def __init__(
-        self, world: EmbeddedWorld, kind: MachineKind, now: Callable[[], datetime]
+        self,
+        world: EmbeddedWorld,
+        kind: MachineKind,
+        now: Callable[[], datetime],
+        draw_token: Callable[[], str],
     ) -> None:
         self._world = world
         self._kind = kind
         self._now = now
+        self._draw_token = draw_token
         self._busy: dict[str, asyncio.Task[None]] = {}
         self._look_at = now()
-        self._changing_to: dict[str, str] = {}
         self._retry_at: dict[str, datetime] = {}
 
     def tick(self) -> int:
@@ -86,7 +99,6 @@ class Driver:
             if machine.phase is Phase.BOOTING
             else "",
             leaving_since=self._leaving_since(machine.name) if is_stuck else None,
-            changing_to=self._changing_to.get(machine.name, ""),
         )
 
     def _leaving_since(self, name: str) -> datetime | None:
@@ -102,6 +114,8 @@ class Driver:
                 self._begin(stored, self._destroy(stored))
             case PowerOn():
                 self._begin(stored, self._power_on(stored, move.revision))
+            case Restart():
+                self._begin(stored, self._restart(stored))
         return 1
 
     def _begin(self, stored: StoredMachine, work: Coroutine[None, None, None]) -> None:
@@ -126,14 +140,22 @@ class Driver:
                 self._world.machines.write_machine(replace(found.machine, problem=str(error)))
 
     async def _power_on(self, stored: StoredMachine, revision: str) -> None:
-        machine = stored.machine
-        user_data = self._user_data_of(machine.pool, revision)
-        # Noted first: a report that comes at once must be later than its power.
-        self._world.machines.note_power(machine.name)
-        if machine.heading_for:
-            self._changing_to[machine.name] = revision
-        seed = seed_of(machine.name, user_data)
-        await asyncio.to_thread(self._kind.power_on, machine.name, seed, stored.fault)
+        name, world = stored.machine.name, self._world
+        user_data = self._user_data_of(stored.machine.pool, revision)
+        token = self._draw_token()
+        seed = seed_of(name, user_data, token)
+        # Noted first: a report that comes at once must be later than its power. With the token,
+        # so that what an earlier boot still says is known to be an earlier boot's.
+        with world.store.writing():
+            world.machines.note_power(name)
+            world.machine_tokens.write(issued(name, revision, token, self._now()))
+        await asyncio.to_thread(self._kind.power_on, name, seed, stored.fault)
+
+    async def _restart(self, stored: StoredMachine) -> None:
+        """Let a provisioned machine boot from what it has; it proves nothing, and gets no token."""
+        name = stored.machine.name
+        self._world.machines.note_power(name)
+        await asyncio.to_thread(self._kind.power_on, name, None, stored.fault)
 
     def _user_data_of(self, pool: str, revision: str) -> UserData:
         for found in self._world.secrets.list_user_data(pool):
@@ -145,4 +167,3 @@ class Driver:
         name = stored.machine.name
         await asyncio.to_thread(self._kind.destroy, name)
         self._world.machines.mark_gone(name)
-        self._changing_to.pop(name, None)

@@ -42,12 +42,13 @@ class MachineKind(Protocol):
 
     name: str
 
-    def power_on(self, machine: str, seed: Seed, fault: Fault) -> None:
+    def power_on(self, machine: str, seed: Seed | None, fault: Fault) -> None:
         """
         Start a boot from this seed, unless one from the same seed is under way.
 
         A machine that is up boots again; one that has another seed forgets what the earlier one
-        put in place and keeps the rest of its disk. Raises UnavailableError.
+        put in place and keeps the rest of its disk. None: from whatever it has, as a machine that
+        somebody reboots. Raises UnavailableError.
         """
 
     def life_of(self, machine: str) -> Life:

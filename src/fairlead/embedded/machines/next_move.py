@@ -1,9 +1,9 @@
 """
 What becomes of one machine next, from what is stored of it and what can be seen of it. Pure.
 
-A machine is ready because it said so: its report counts, not what a look at its disk suggests.
-What can be seen from outside only decides when to give it power again, and what to tell of one
-that says nothing.
+A machine is ready because it said so, and because nothing that can be seen of it says otherwise: a
+report alone, of a machine that never ran or no longer does, makes none ready. What can be seen
+from outside also decides when to give it power again, and what to tell of one that says nothing.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from fairlead.embedded.machines.last_words import failure_text
 from fairlead.embedded.store.machines import StoredMachine
 from fairlead.errors import InputError
 from fairlead.rollout.machines import Machine
+from fairlead.rollout.secrets import TOKEN_LIFE
 
 # An agent that died is started again after this long, as a cloud restarts a machine that fell.
 RESTART_AFTER = timedelta(seconds=2)
@@ -33,6 +34,7 @@ BROKEN = "it broke, on request"
 VANISHED = "nothing of it is left on this computer"
 FALLEN = "it no longer runs"
 NEVER_FETCHED = "it reported a boot and never fetched its node config"
+UNSEEN = "it reported a good boot, of which nothing can be seen here"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,20 +43,23 @@ class Sight:
     What can be seen of a machine from outside.
 
     last_words: how far its boot came. leaving_since: when it was told to leave, if it was.
-    changing_to: the revision that it was last given power for, to change in place, or ''.
     """
 
     life: Life
     last_words: str = ""
     leaving_since: datetime | None = None
-    changing_to: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class PowerOn:
-    """Give it power, with the user data of this revision."""
+    """Give it power, with the user data of this revision and a token of its own."""
 
     revision: str
+
+
+@dataclass(frozen=True, slots=True)
+class Restart:
+    """Give it power; it has everything that it boots from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +74,7 @@ class Become:
     machine: Machine
 
 
-Move = PowerOn | Destroy | Become
+Move = PowerOn | Restart | Destroy | Become
 
 
 def next_move(stored: StoredMachine, sight: Sight, now: datetime) -> Move | None:
@@ -100,13 +105,20 @@ def _leave(stored: StoredMachine, sight: Sight, now: datetime) -> Move | None:
 def _boot(stored: StoredMachine, sight: Sight, now: datetime) -> Move | None:
     machine = stored.machine
     report = _report_of(stored)
-    if report is not None:
+    if report is not None and _is_borne_out(report, sight):
         return _judge(machine, report, now)
     if _needs_power(stored, sight, now):
         return PowerOn(machine.revision)
+    if report is not None:
+        return _told(machine, UNSEEN)
     if now - machine.created_at < QUIET_AFTER:
         return None
     return _told(machine, sight.last_words)
+
+
+def _is_borne_out(report: BootReport, sight: Sight) -> bool:
+    """Say whether what can be seen agrees with a report. Nobody gains by a bad one."""
+    return report.exit_code != 0 or sight.life is Life.UP
 
 
 def _needs_power(stored: StoredMachine, sight: Sight, now: datetime) -> bool:
@@ -114,10 +126,16 @@ def _needs_power(stored: StoredMachine, sight: Sight, now: datetime) -> bool:
         return True
     if stored.fault is Fault.NEVER_JOIN:
         return False
-    waited = now - stored.powered_at
-    if sight.life is Life.BOOTING:
-        return False
-    return waited >= (LOST_REPORT_AFTER if sight.life is Life.UP else RESTART_AFTER)
+    return now - stored.powered_at >= _patience(stored, sight)
+
+
+def _patience(stored: StoredMachine, sight: Sight) -> timedelta:
+    """Return how long after its power a machine that settled nothing is given power again."""
+    if sight.life not in (Life.BOOTING, Life.UP):
+        return RESTART_AFTER
+    # A boot may take as long as it likes, but what it could say after its token's end is lost.
+    is_under_way = sight.life is Life.BOOTING and _report_of(stored) is None
+    return TOKEN_LIFE if is_under_way else LOST_REPORT_AFTER
 
 
 def _judge(machine: Machine, report: BootReport, now: datetime) -> Move | None:
@@ -130,12 +148,11 @@ def _judge(machine: Machine, report: BootReport, now: datetime) -> Move | None:
 
 def _change(stored: StoredMachine, sight: Sight, now: datetime) -> Move | None:
     machine = stored.machine
-    if sight.changing_to != machine.heading_for:
+    if stored.powered_for != machine.heading_for:
         return PowerOn(machine.heading_for)
     report = _report_of(stored)
-    if report is None:
-        lost = stored.powered_at is not None and now - stored.powered_at >= LOST_REPORT_AFTER
-        return PowerOn(machine.heading_for) if lost and sight.life is not Life.BOOTING else None
+    if report is None or not _is_borne_out(report, sight):
+        return PowerOn(machine.heading_for) if _needs_power(stored, sight, now) else None
     if report.exit_code != 0:
         return _fail(machine, failure_text(report))
     changed = replace(machine, revision=machine.heading_for, heading_for="", problem="")
@@ -151,7 +168,7 @@ def _live(machine: Machine, sight: Sight, now: datetime) -> Move | None:
         return _fail(machine, VANISHED)
     if machine.phase is Phase.READY:
         return Become(replace(machine, phase=Phase.NOT_READY, ready_at=None, problem=FALLEN))
-    return PowerOn(machine.revision) if sight.life in (Life.DOWN, Life.OFF) else None
+    return Restart() if sight.life in (Life.DOWN, Life.OFF) else None
 
 
 def _report_of(stored: StoredMachine) -> BootReport | None:

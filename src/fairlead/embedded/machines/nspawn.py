@@ -98,8 +98,8 @@ class NspawnMachines:
         refuse_unusable_image(self._image)
         self._directory = directory.resolve()
 
-    def power_on(self, machine: str, seed: Seed, fault: Fault) -> None:
-        """Start a boot from this seed, unless one from the same seed is under way."""
+    def power_on(self, machine: str, seed: Seed | None, fault: Fault) -> None:
+        """Start a boot from this seed, or from what it has, unless that very one is under way."""
         place = place_of(self._directory, machine)
         try:
             place.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -109,10 +109,11 @@ class NspawnMachines:
         except OSError as error:
             raise UnavailableError(f"{machine} cannot be given power: {error}") from error
 
-    def _boot(self, place: Path, seed: Seed, fault: Fault) -> None:
+    def _boot(self, place: Path, seed: Seed | None, fault: Fault) -> None:
         mount(place)
         disk = MachineDisk(place / ROOT)
-        if disk.has_seed(seed) and self.life_of(place.name) is Life.BOOTING:
+        is_same = seed is None or disk.has_seed(seed)
+        if is_same and self.life_of(place.name) is Life.BOOTING:
             return
         stop(place)
         disk.prepare_boot(seed, fault)

@@ -1,4 +1,4 @@
-"""A machine's seed: the user data of its pair, rendered as any cloud would be given it."""
+"""A machine's seed: where its pair is served, and its own token, as any cloud would be given it."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from fairlead.userdata.render import Target, render_user_data
 FETCH_DEADLINE_S = 120
 
 
-def seed_of(machine: str, user_data: UserData) -> Seed:
+def seed_of(machine: str, user_data: UserData, token: str) -> Seed:
     """Return what a machine boots from. Raises InputError if the stub cannot be used."""
     document = BootDocument(
         user_data.stub.endpoint,
         user_data.stub.ca,
-        user_data.token,
+        token,
         FETCH_DEADLINE_S,
         report=user_data.stub.report,
     )

@@ -26,7 +26,7 @@ from fairlead.embedded.machines.drive import Driver
 from fairlead.embedded.serve.api import make_api
 from fairlead.embedded.serve.apply import apply
 from fairlead.embedded.serve.certificates import make_or_read
-from fairlead.embedded.serve.kept_text import read_or_draw
+from fairlead.embedded.serve.empty_cluster import EmptyCluster
 from fairlead.embedded.serve.server import listen, make_server
 from fairlead.embedded.serve.unix_socket import bind
 from fairlead.embedded.store.database import Store
@@ -36,7 +36,6 @@ from fairlead.errors import InputError, InvariantError, UnavailableError
 from fairlead.inputs.leaf import Json
 from fairlead.inputs.platform_inputs import Stub
 from fairlead.payload.app import make_app
-from fairlead.payload.join import Join
 
 if TYPE_CHECKING:
     from fairlead.embedded.machines.kind import MachineKind
@@ -52,10 +51,6 @@ IDLE_S = 0.5
 
 TOKEN_BYTES = 32
 
-# There is no API server in an embedded cluster: nodes are written the files that they would join
-# with. The name is one that no resolver answers (RFC 6761).
-NO_API_SERVER = "cluster.invalid:6443"
-
 # As Kubernetes draws them: no vowels, so no words.
 NAME_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 NAME_LENGTH = 6
@@ -66,6 +61,7 @@ class ControlPlane:
 
     def __init__(self, directory: StateDirectory, kind: MachineKind) -> None:
         directory.make()
+        directory.shared_bootstrap_token.unlink(missing_ok=True)
         self.directory = directory
         self.started_at = self.now()
         self._kind = kind
@@ -79,7 +75,7 @@ class ControlPlane:
         self._tell_strangers()
         markers = self.world.pools.markers
         self._loop = Loop(self.world.world(), chance(), markers, _log_failure)
-        self._driver = Driver(self.world, kind, self.now)
+        self._driver = Driver(self.world, kind, self.now, _draw_token)
 
     @staticmethod
     def now() -> datetime:
@@ -123,7 +119,8 @@ class ControlPlane:
         """Serve and reconcile until stopped. Afterwards the state directory is free again."""
         try:
             self._refuse_broken_scheme()
-            payloads = make_app(StoredPayloads(self.world, self.wake), self.now, self._join())
+            joins = EmptyCluster(self._certificates.ca_pem)
+            payloads = make_app(StoredPayloads(self.world, self.wake), self.now, joins)
             servers = {
                 make_server(payloads, self._certificates): self._listener.socket,
                 make_server(make_api(self)): bind(self.directory.socket),
@@ -202,10 +199,6 @@ class ControlPlane:
                 hint=f"start with --machines {kinds}, or with another --state",
             )
 
-    def _join(self) -> Join:
-        token = read_or_draw(self.directory.bootstrap_token, _draw_bootstrap_token)
-        return Join(server=NO_API_SERVER, ca=self._certificates.ca_pem, token=token)
-
 
 def _log_failure(pool: str, error: Exception) -> None:
     sys.stderr.write(f"fairlead: pass over {pool} failed: {type(error).__name__}: {error}\n")
@@ -218,11 +211,6 @@ def chance() -> Chance:
 
 def _draw_token() -> str:
     return base64.b64encode(secrets.token_bytes(TOKEN_BYTES)).decode()
-
-
-def _draw_bootstrap_token() -> str:
-    """Return a token as Kubernetes defines bootstrap tokens: ID.SECRET."""
-    return f"{secrets.token_hex(3)}.{secrets.token_hex(8)}"
 
 
 def _draw_name(pool: str) -> str:

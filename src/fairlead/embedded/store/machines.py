@@ -30,8 +30,9 @@ _MOVING = (
 _MOVING_NUMBERS = f"SELECT number FROM machines INDEXED BY machines_moving WHERE {_MOVING}"  # noqa: S608 - our own words
 
 _STORED = (
-    "SELECT m.value, m.kind, m.fault, m.gone_at, m.boots, m.powered_at, r.report, r.reported_at "
-    "FROM machines m LEFT JOIN reports r ON r.machine = m.name "
+    "SELECT m.value, m.kind, m.fault, m.gone_at, m.boots, m.powered_at, r.report, r.reported_at, "
+    "t.pair FROM machines m LEFT JOIN reports r ON r.machine = m.name "
+    "LEFT JOIN machine_tokens t ON t.machine = m.name "
 )
 
 # Those that are gone become many; by itself SQLite would look at them to save a sort.
@@ -48,6 +49,7 @@ class StoredMachine:
     One machine, living or gone, with what only this edge knows of it.
 
     report: what it said of its last boot, or b''. boots: how often it was given power.
+    powered_for: the pair whose user data it was last given to boot from, or ''.
     """
 
     machine: Machine
@@ -58,6 +60,7 @@ class StoredMachine:
     reported_at: datetime | None
     boots: int
     powered_at: datetime | None
+    powered_for: str = ""
 
 
 class StoredMachines:
@@ -254,6 +257,7 @@ class StoredMachines:
             connection.execute(
                 "UPDATE machines SET gone_at = ? WHERE name = ?", (self._now().isoformat(), name)
             )
+            connection.execute("DELETE FROM machine_tokens WHERE machine = ?", (name,))
 
     def delete_machine(self, name: str) -> None:
         """Let the owner delete a machine by hand. Raises InputError if there is none."""
@@ -331,6 +335,7 @@ def _stored_machine(row: sqlite3.Row) -> StoredMachine:
         reported_at=_moment(row["reported_at"]),
         boots=row["boots"],
         powered_at=_moment(row["powered_at"]),
+        powered_for=row["pair"] or "",
     )
 
 

@@ -1,8 +1,8 @@
 """
 What the payload service asks the embedded store, and what it notes there.
 
-A machine's name is what the machine says; the token proves only its pool. So a word about a
-machine counts only while that machine of that very pool boots or changes.
+Machines are made by name here, so each has a token of its own and the token of a pair admits
+nobody: but for a machine that was already booting with it when this edge learned to give others.
 """
 
 from __future__ import annotations
@@ -11,11 +11,16 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from fairlead.answers.words import Phase
+from fairlead.embedded.store.machines import StoredMachine
 from fairlead.embedded.store.world import EmbeddedWorld
+from fairlead.payload.bearer import Bearer, MachineToken, Standing, report_digest
 from fairlead.payload.pool_secrets import PoolSecrets
 from fairlead.revision.revision import Revision
-from fairlead.rollout.machines import Machine, NodeSettings
+from fairlead.rollout.machines import Machine
 from fairlead.rollout.secrets import TokenSecret
+
+# A machine that failed is not listened to, also if it was changing when it did.
+_LISTENED_TO = (Phase.BOOTING, Phase.READY, Phase.NOT_READY)
 
 
 class StoredPayloads:
@@ -25,17 +30,27 @@ class StoredPayloads:
         self._world = world
         self._wake = wake
 
-    def find_pair(self, token_hash: str) -> TokenSecret | None:
-        """Return the pair whose token, or the one before it, has this hash."""
-        return self._world.secrets.find_by_token_hash(token_hash)
+    def find_bearer(self, token_hash: str, machine: str) -> Bearer | None:
+        """Return whose token this is, and how that machine stands."""
+        own = self._world.machine_tokens.find_by_hash(token_hash)
+        if own is not None:
+            return self._find_owner(own)
+        pair = self._world.secrets.find_by_token_hash(token_hash)
+        if pair is None:
+            return None
+        unnamed = self._world.machine_tokens.find_unnamed(machine)
+        stored = self._world.machines.find_machine(machine)
+        if unnamed is None or stored is None or not _is_of(stored, unnamed, pair):
+            return Bearer(pair=pair)
+        return _bearer(stored, unnamed, pair)
 
-    def find_settings(self, pool: str, machine: str) -> NodeSettings:
-        """Return labels and taints that the machine joins with."""
-        found = self._find(pool, machine)
-        if found is not None:
-            return found.settings
-        template = self._world.machines.find_template(pool)
-        return template.settings if template else NodeSettings()
+    def _find_owner(self, own: MachineToken) -> Bearer | None:
+        stored = self._world.machines.find_machine(own.machine)
+        pool = stored.machine.pool if stored else ""
+        pair = self._world.secrets.find_token(pool, own.pair)
+        if stored is None or pair is None:
+            return None
+        return replace(_bearer(stored, own, pair), own=own)
 
     def find_secrets(self, revision: Revision) -> PoolSecrets:
         """Return the files that this revision names, as they are now."""
@@ -53,14 +68,38 @@ class StoredPayloads:
         self._wake()
 
     def record_report(self, pool: str, machine: str, report: bytes) -> None:
-        """Keep what a machine says of its boot."""
+        """Keep what a machine says of its boot; both are written, or neither is."""
         if self._find(pool, machine) is not None:
-            self._world.machines.write_report(machine, report)
+            with self._world.store.writing():
+                self._world.machines.write_report(machine, report)
+                self._world.machine_tokens.spend(machine, report_digest(report))
             self._wake()
 
     def _find(self, pool: str, name: str) -> Machine | None:
         stored = self._world.machines.find_machine(name)
-        if stored is None or stored.gone_at is not None or stored.machine.pool != pool:
-            return None
-        machine = stored.machine
-        return machine if machine.phase is Phase.BOOTING or machine.is_in_flight else None
+        is_known = stored is not None and stored.machine.pool == pool
+        return stored.machine if stored and is_known and is_awaited(stored) else None
+
+
+def is_awaited(stored: StoredMachine) -> bool:
+    """Say whether a word of this machine about its boot is waited for."""
+    machine = stored.machine
+    if stored.gone_at is not None or machine.phase not in _LISTENED_TO:
+        return False
+    return machine.phase is Phase.BOOTING or machine.is_in_flight
+
+
+def _is_of(stored: StoredMachine, token: MachineToken, pair: TokenSecret) -> bool:
+    return (stored.machine.pool, token.pair) == (pair.pool, pair.id)
+
+
+def _bearer(stored: StoredMachine, token: MachineToken, pair: TokenSecret) -> Bearer:
+    machine = stored.machine
+    boots_from = machine.heading_for or machine.revision
+    is_expected = is_awaited(stored) and not token.said and boots_from == token.pair
+    return Bearer(
+        pair=pair,
+        standing=Standing.EXPECTED if is_expected else Standing.OVER,
+        said=token.said,
+        settings=machine.settings,
+    )

@@ -41,6 +41,12 @@ class StoredSecrets:
             token_hash,
         )
 
+    def find_token(self, pool: str, pair: str) -> TokenSecret | None:
+        """Return the token secret of a pair, or None."""
+        return self._store.find_value(
+            TokenSecret, "SELECT value FROM tokens WHERE pool = ? AND id = ?", pool, pair
+        )
+
     def write_token(self, secret: TokenSecret) -> None:
         """Create or replace a token secret."""
         previous = hashed(secret.previous) if secret.previous else None
@@ -55,9 +61,7 @@ class StoredSecrets:
 
     def write_problem(self, pool: str, pair: str, problem: str) -> None:
         """Note why a pair cannot be served, or '' that it can. A pair that is gone has none."""
-        secret = self._store.find_value(
-            TokenSecret, "SELECT value FROM tokens WHERE pool = ? AND id = ?", pool, pair
-        )
+        secret = self.find_token(pool, pair)
         # Boots ask again and again: an answer that is known is no change.
         if secret is not None and secret.problem != problem:
             self.write_token(replace(secret, problem=problem))

@@ -9,6 +9,7 @@ from fairlead.controller.observe import Code, World
 from fairlead.embedded.state_directory import StateDirectory
 from fairlead.embedded.store.database import Store
 from fairlead.embedded.store.journal import StoredJournal
+from fairlead.embedded.store.machine_tokens import StoredMachineTokens
 from fairlead.embedded.store.machines import StoredMachines
 from fairlead.embedded.store.pools import StoredPools
 from fairlead.embedded.store.secrets import StoredSecrets
@@ -37,6 +38,7 @@ class EmbeddedWorld:
         self.code = Code(find_zone=find_zone)
         self.pools = StoredPools(store, directory.secrets, stub)
         self.machines = StoredMachines(store, now, kind)
+        self.machine_tokens = StoredMachineTokens(store)
         self.secrets = StoredSecrets(store)
         self.journal = StoredJournal(store)
 

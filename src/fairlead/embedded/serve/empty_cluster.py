@@ -1,0 +1,36 @@
+"""
+The cluster of an embedded control plane, as its machines join it: there is none.
+
+No API server runs here, so nodes are only written the files that they would join with. The
+bootstrap token in them has the form of a real one, is drawn anew for every answer, and is kept
+nowhere: nobody takes it, so there is nothing to let expire or to take back.
+"""
+
+from __future__ import annotations
+
+import secrets
+from datetime import datetime
+
+from fairlead.payload.join import Join
+
+# A name that no resolver answers (RFC 6761).
+NO_API_SERVER = "cluster.invalid:6443"
+
+
+class EmptyCluster:
+    """Where machines would join. ca: the certificate authority that they are told, as PEM."""
+
+    def __init__(self, ca: str) -> None:
+        self._ca = ca
+
+    def admit(self, _pool: str, _machine: str, _until: datetime) -> Join:
+        """Return how a machine would join, with a bootstrap token that opens nothing."""
+        return Join(server=NO_API_SERVER, ca=self._ca, token=draw_bootstrap_token())
+
+    def dismiss(self, _pool: str, _machine: str) -> None:
+        """Do nothing: no token of it is known to anybody."""
+
+
+def draw_bootstrap_token() -> str:
+    """Return a token as Kubernetes defines bootstrap tokens: ID.SECRET."""
+    return f"{secrets.token_hex(3)}.{secrets.token_hex(8)}"
