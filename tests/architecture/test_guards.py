@@ -312,6 +312,7 @@ DECISIONS = {
     "0013-one-bundle.md": "ffb99f64ea168bb2",
     "0014-tools-built-for-tests.md": "439341f3bdc46356",
     "0022-locks-and-bill-of-materials.md": "319665f62963bd6e",
+    "0015-a-token-for-each-machine.md": "7545f46901aa6f89",
 }
 
 
