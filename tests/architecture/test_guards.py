@@ -311,8 +311,8 @@ DECISIONS = {
     "0012-yaml-of-cloud-configs.md": "affe82a04356ae8c",
     "0013-one-bundle.md": "ffb99f64ea168bb2",
     "0014-tools-built-for-tests.md": "439341f3bdc46356",
-    "0022-locks-and-bill-of-materials.md": "319665f62963bd6e",
     "0015-a-token-for-each-machine.md": "7545f46901aa6f89",
+    "0022-locks-and-bill-of-materials.md": "319665f62963bd6e",
 }
 
 

@@ -41,7 +41,7 @@ class StateDirectory:
 
     @property
     def shared_bootstrap_token(self) -> Path:
-        """One for all kubelets, as 0.1 kept it. Each machine gets its own now; it is removed."""
+        """One for all kubelets, where an older version left it: each machine has its own."""
         return self.path / "bootstrap-token"
 
     @property

@@ -1,4 +1,4 @@
-"""The payload service's certificates: one authority for ever, a server certificate in time."""
+"""The payload service's certificates: one authority at a time, a server certificate in time."""
 
 import ssl
 import stat
@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from cryptography import x509
+from cryptography.exceptions import InvalidSignature
 
 from fairlead.embedded.serve.certificates import make_or_read
 from fairlead.errors import InputError
@@ -143,3 +144,93 @@ def test_an_authority_that_cannot_be_read_is_never_replaced(tmp_path: Path) -> N
 
     assert (tmp_path / "authority.pem").read_bytes() == b"spoiled"
     assert not (tmp_path / "server.pem").exists()
+
+
+# The next authority.
+
+END = NOW + timedelta(days=3653)
+
+
+def authorities(ca_pem: str) -> list[x509.Certificate]:
+    return x509.load_pem_x509_certificates(ca_pem.encode())
+
+
+def is_issued_by(directory: Path, authority: x509.Certificate) -> bool:
+    return served(directory).issuer == authority.subject and _verifies(directory, authority)
+
+
+def _verifies(directory: Path, authority: x509.Certificate) -> bool:
+    try:
+        served(directory).verify_directly_issued_by(authority)
+    except InvalidSignature:
+        return False
+    return True
+
+
+def test_the_next_authority_is_announced_long_before_the_end_and_does_not_serve_yet(
+    tmp_path: Path,
+) -> None:
+    first = make_or_read(tmp_path, now=NOW)
+    before = make_or_read(tmp_path, now=END - timedelta(days=400, seconds=1))
+    announced = make_or_read(tmp_path, now=END - timedelta(days=400))
+    still = make_or_read(tmp_path, now=END - timedelta(days=370, seconds=1))
+
+    assert before.ca_pem == first.ca_pem
+    assert announced.ca_pem.startswith(first.ca_pem)
+    old, new = authorities(announced.ca_pem)
+    assert still == announced
+    assert (is_issued_by(tmp_path, old), is_issued_by(tmp_path, new)) == (True, False)
+
+
+def test_after_a_month_the_next_authority_serves_and_is_the_only_one(tmp_path: Path) -> None:
+    make_or_read(tmp_path, now=NOW)
+    announced = make_or_read(tmp_path, now=END - timedelta(days=400))
+    _, new = authorities(announced.ca_pem)
+
+    taken_over = make_or_read(tmp_path, now=END - timedelta(days=370))
+
+    assert authorities(taken_over.ca_pem) == [new]
+    assert is_issued_by(tmp_path, new)
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["authority.pem", "server.pem"]
+    assert make_or_read(tmp_path, now=END) == taken_over
+
+
+def test_a_control_plane_that_was_off_for_years_announces_first(tmp_path: Path) -> None:
+    first = make_or_read(tmp_path, now=NOW)
+
+    late = make_or_read(tmp_path, now=END - timedelta(days=40))
+    later = make_or_read(tmp_path, now=END - timedelta(days=10))
+
+    assert late.ca_pem.startswith(first.ca_pem)
+    assert authorities(later.ca_pem) == authorities(late.ca_pem)[1:]
+
+
+def test_an_authority_that_has_ended_is_replaced_at_once(tmp_path: Path) -> None:
+    first = make_or_read(tmp_path, now=NOW)
+
+    found = make_or_read(tmp_path, now=END)
+
+    (new,) = authorities(found.ca_pem)
+    assert found.ca_pem != first.ca_pem
+    assert is_issued_by(tmp_path, new)
+
+
+def test_an_announced_authority_that_is_spoiled_is_announced_anew(tmp_path: Path) -> None:
+    make_or_read(tmp_path, now=NOW)
+    announced = make_or_read(tmp_path, now=END - timedelta(days=400))
+    (tmp_path / "next-authority.pem").write_bytes(b"spoiled")
+
+    again = make_or_read(tmp_path, now=END - timedelta(days=370))
+
+    assert authorities(again.ca_pem)[0] == authorities(announced.ca_pem)[0]
+    assert authorities(again.ca_pem)[1] != authorities(announced.ca_pem)[1]
+    assert is_issued_by(tmp_path, authorities(again.ca_pem)[0])
+
+
+def test_the_key_of_the_next_authority_is_for_its_owner_only(tmp_path: Path) -> None:
+    make_or_read(tmp_path, now=NOW)
+
+    make_or_read(tmp_path, now=END - timedelta(days=400))
+
+    mode = (tmp_path / "next-authority.pem").stat().st_mode
+    assert stat.S_IMODE(mode) == 0o600

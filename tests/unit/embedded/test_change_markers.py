@@ -1,6 +1,7 @@
 """A marker shows every write about a pool, by whichever way it was made, and nothing else."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from fairlead.rollout.record import PoolRecord
 from pool_documents import platform_document, pool_document
 from unit.embedded.open_world import (
     EVENT,
+    OWN_STUB,
     PAIR,
     PLAN,
     POOL,
@@ -67,6 +69,22 @@ def test_a_marker_changes_with_every_write(world: EmbeddedWorld, what: str) -> N
     assert marker(world) != before[POOL]
     if what != "the platform":
         assert marker(world, "others") == before["others"]
+
+
+def test_every_marker_changes_with_what_machines_are_told_of_their_control_plane(
+    world: EmbeddedWorld,
+) -> None:
+    world.pools.write_pool(pool_document())
+    world.pools.write_pool(pool_document("others"))
+    before = dict(world.pools.markers())
+
+    world.pools.change_stub(OWN_STUB)
+    assert dict(world.pools.markers()) == before
+    world.pools.change_stub(replace(OWN_STUB, ca="BOTH OF OUR CAS"))
+
+    after = dict(world.pools.markers())
+    assert after.keys() == before.keys()
+    assert all(after[pool] != before[pool] for pool in before)
 
 
 @pytest.mark.parametrize(

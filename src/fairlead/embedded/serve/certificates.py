@@ -3,7 +3,11 @@ The payload service's own certificate authority, and the certificate that it ser
 
 A certificate and its key are in one file that is replaced in one rename, so no crash leaves one
 without the other. The authority stays for as long as its file does: every machine's user data
-names it, and a second one would be refused by machines that are about to boot.
+names it, and another one would be refused by machines that are about to boot.
+
+So the next authority is announced long before it serves: user data names both, and is refreshed
+without touching a machine. No boot that began before lasts until the next one takes over. A
+provisioned machine has nothing to ask, and need not know.
 """
 
 from __future__ import annotations
@@ -30,11 +34,17 @@ from fairlead.embedded.whole_file import write_whole
 from fairlead.errors import InputError
 
 AUTHORITY_FILE = "authority.pem"
+NEXT_AUTHORITY_FILE = "next-authority.pem"
 SERVER_FILE = "server.pem"
 
 AUTHORITY_LIFE = timedelta(days=3653)
 SERVER_LIFE = timedelta(days=365)
 RENEWED_BEFORE_END = timedelta(days=30)
+
+# When the next authority is announced, and for how long before it takes over. Until then there is
+# time for a server certificate of its whole life.
+ANNOUNCED_BEFORE_END = timedelta(days=400)
+ANNOUNCED_FOR = timedelta(days=30)
 
 # A machine whose clock is behind must not find a certificate that is not valid yet.
 BACKDATED = timedelta(days=1)
@@ -47,7 +57,8 @@ class Certificates:
     """
     What the payload service serves with, and what its machines trust.
 
-    The two files may be one and the same: it holds the certificate and the key.
+    ca_pem: one authority, or two while the next is announced. The two files may be one and the
+    same: it holds the certificate and the key.
     """
 
     ca_pem: str
@@ -68,23 +79,52 @@ def make_or_read(
     Afterwards there is an authority, and a server certificate of it with a month to go.
 
     names: host names and addresses beside the local ones. Raises InputError if the authority's
-    file cannot be read; it is never replaced.
+    file cannot be read; it is never replaced by anything but the next one, in its time.
     """
     moment = now or datetime.now(UTC)
-    authority_file, server_file = directory / AUTHORITY_FILE, directory / SERVER_FILE
-    if authority_file.exists():
-        authority = _read_authority(authority_file)
-    else:
-        authority = _made_authority(moment)
-        _write(authority_file, authority)
+    authority, announced = _authorities(directory, moment)
+    server_file = directory / SERVER_FILE
     wanted = sorted({*LOCAL_NAMES, *names})
     if not _is_usable(server_file, authority, wanted, moment):
         _write(server_file, _issued(authority, wanted, moment))
+    trusted = [authority, announced] if announced else [authority]
     return Certificates(
-        ca_pem=authority.certificate.public_bytes(Encoding.PEM).decode(),
+        ca_pem="".join(_pem_of(one) for one in trusted),
         certificate_file=server_file,
         key_file=server_file,
     )
+
+
+def _authorities(directory: Path, now: datetime) -> tuple[_Signed, _Signed | None]:
+    """Return the authority that serves, and the next one if machines are told of it already."""
+    file, next_file = directory / AUTHORITY_FILE, directory / NEXT_AUTHORITY_FILE
+    if not file.exists():
+        _write(file, _made_authority(now))
+    authority = _read_authority(file)
+    end = authority.certificate.not_valid_after_utc
+    if now + ANNOUNCED_BEFORE_END < end:
+        return authority, None
+    announced = _find(next_file)
+    if announced is None:
+        # One that is lost or spoiled has not served yet: machines trust the present one as well.
+        announced = _made_authority(now)
+        _write(next_file, announced)
+    since = announced.certificate.not_valid_before_utc + BACKDATED
+    if now < end and now < since + ANNOUNCED_FOR:
+        return authority, announced
+    next_file.replace(file)
+    return announced, None
+
+
+def _find(file: Path) -> _Signed | None:
+    try:
+        return _read(file)
+    except (OSError, ValueError):
+        return None
+
+
+def _pem_of(signed: _Signed) -> str:
+    return signed.certificate.public_bytes(Encoding.PEM).decode()
 
 
 def _read_authority(file: Path) -> _Signed:

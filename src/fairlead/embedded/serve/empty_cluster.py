@@ -9,6 +9,7 @@ nowhere: nobody takes it, so there is nothing to let expire or to take back.
 from __future__ import annotations
 
 import secrets
+from collections.abc import Callable
 from datetime import datetime
 
 from fairlead.payload.join import Join
@@ -18,14 +19,14 @@ NO_API_SERVER = "cluster.invalid:6443"
 
 
 class EmptyCluster:
-    """Where machines would join. ca: the certificate authority that they are told, as PEM."""
+    """Where machines would join. find_ca: the certificate authorities that they are told, PEM."""
 
-    def __init__(self, ca: str) -> None:
-        self._ca = ca
+    def __init__(self, find_ca: Callable[[], str]) -> None:
+        self._find_ca = find_ca
 
     def admit(self, _pool: str, _machine: str, _until: datetime) -> Join:
         """Return how a machine would join, with a bootstrap token that opens nothing."""
-        return Join(server=NO_API_SERVER, ca=self._ca, token=draw_bootstrap_token())
+        return Join(server=NO_API_SERVER, ca=self._find_ca(), token=draw_bootstrap_token())
 
     def dismiss(self, _pool: str, _machine: str) -> None:
         """Do nothing: no token of it is known to anybody."""

@@ -14,7 +14,7 @@ import os
 import secrets
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from fairlead import __version__
@@ -27,12 +27,12 @@ from fairlead.embedded.serve.api import make_api
 from fairlead.embedded.serve.apply import apply
 from fairlead.embedded.serve.certificates import make_or_read
 from fairlead.embedded.serve.empty_cluster import EmptyCluster
-from fairlead.embedded.serve.server import listen, make_server
+from fairlead.embedded.serve.server import QuietServer, listen, make_server
 from fairlead.embedded.serve.unix_socket import bind
 from fairlead.embedded.store.database import Store
 from fairlead.embedded.store.payloads import StoredPayloads
 from fairlead.embedded.store.world import EmbeddedWorld
-from fairlead.errors import InputError, InvariantError, UnavailableError
+from fairlead.errors import FairleadError, InputError, InvariantError, UnavailableError
 from fairlead.inputs.leaf import Json
 from fairlead.inputs.platform_inputs import Stub
 from fairlead.payload.app import make_app
@@ -48,6 +48,9 @@ MOST_PASSES = 50
 # something moves, and after the second while nothing does.
 MOVING_S = 0.05
 IDLE_S = 0.5
+
+# A certificate is renewed a month before its end, so an hour that fails costs nothing.
+RENEW_EVERY = timedelta(hours=1)
 
 TOKEN_BYTES = 32
 
@@ -66,7 +69,8 @@ class ControlPlane:
         self.started_at = self.now()
         self._kind = kind
         self._store = Store(directory)
-        self._certificates = make_or_read(directory.certificates)
+        self._certificates = make_or_read(directory.certificates, now=self.now())
+        self._renew_at = self.now() + RENEW_EVERY
         self._listener = listen(directory.port)
         self._is_stopping = asyncio.Event()
         self._is_woken = asyncio.Event()
@@ -119,10 +123,11 @@ class ControlPlane:
         """Serve and reconcile until stopped. Afterwards the state directory is free again."""
         try:
             self._refuse_broken_scheme()
-            joins = EmptyCluster(self._certificates.ca_pem)
+            joins = EmptyCluster(lambda: self._certificates.ca_pem)
             payloads = make_app(StoredPayloads(self.world, self.wake), self.now, joins)
+            door = make_server(payloads, self._certificates)
             servers = {
-                make_server(payloads, self._certificates): self._listener.socket,
+                door: self._listener.socket,
                 make_server(make_api(self)): bind(self.directory.socket),
             }
             async with asyncio.TaskGroup() as group:
@@ -131,7 +136,7 @@ class ControlPlane:
                 for server in servers:
                     await server.is_ready()
                 when_ready()
-                await self._work()
+                await self._work(door)
                 for server in servers:
                     server.should_exit = True
         except BaseExceptionGroup as group:
@@ -140,9 +145,10 @@ class ControlPlane:
             self.directory.socket.unlink(missing_ok=True)
             self.close()
 
-    async def _work(self) -> None:
+    async def _work(self, door: QuietServer) -> None:
         while not self._is_stopping.is_set():
             self._is_woken.clear()
+            self._renew_certificates(door)
             await self._rest(MOVING_S if self._move() else self._idle_s())
         await self._driver.rest()
 
@@ -154,6 +160,18 @@ class ControlPlane:
         except UnavailableError as error:
             sys.stderr.write(f"fairlead: {error}\n")
             return False
+
+    def _renew_certificates(self, door: QuietServer) -> None:
+        """Serve with a certificate that has a month to go, and let user data name who signs it."""
+        if self.now() < self._renew_at:
+            return
+        self._renew_at = self.now() + RENEW_EVERY
+        try:
+            self._certificates = make_or_read(self.directory.certificates, now=self.now())
+            door.load_certificate(self._certificates)
+            self.world.pools.change_stub(self._stub())
+        except (FairleadError, OSError) as error:
+            sys.stderr.write(f"fairlead: certificates not renewed, trying again: {error}\n")
 
     def _idle_s(self) -> float:
         """Return how long nothing happens by itself: a token, a window or a retry may be due."""

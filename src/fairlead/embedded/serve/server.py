@@ -65,6 +65,11 @@ class QuietServer(uvicorn.Server):
         """Capture none."""
         yield
 
+    def load_certificate(self, certificates: Certificates) -> None:
+        """Serve with this certificate from the next connection on. Raises OSError."""
+        if self.config.ssl is not None:
+            self.config.ssl.load_cert_chain(certificates.certificate_file, certificates.key_file)
+
     async def is_ready(self) -> None:
         """Wait until it accepts connections."""
         while not self.started:

@@ -45,6 +45,13 @@ class StoredPools:
         self._store = store
         self._secrets = secrets
         self._stub = stub
+        self._stubs = 0
+
+    def change_stub(self, stub: Stub) -> None:
+        """Tell machines of another address or authority; every pool gets a pass for it."""
+        if stub != self._stub:
+            self._stub = stub
+            self._stubs += 1
 
     # What is declared.
 
@@ -57,7 +64,7 @@ class StoredPools:
         found = self._store.find_row("SELECT number FROM platform")
         return self._store.texts(
             "SELECT pool, born || '.' || number || '.' || ? FROM changes ORDER BY pool",
-            found[0] if found else 0,
+            f"{found[0] if found else 0}.{self._stubs}",
         )
 
     def read_documents(self, pool: str) -> PoolDocuments:
