@@ -25,6 +25,8 @@ class RunningPlane:
     def __init__(self, path: Path, *words: str) -> None:
         self.directory = StateDirectory(path)
         self.client = RawClient(self.directory)
+        # Beside it: a directory with other files in it does not become a control plane's.
+        self._log = path.with_name(f"{path.name}.log")
         self._words = words
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -57,8 +59,7 @@ class RunningPlane:
         """Start the process; it may take a moment until it answers."""
         if self._process is not None:
             self._process.wait(DEADLINE_S)
-        self.directory.path.mkdir(parents=True, exist_ok=True)
-        with (self.directory.path / "test.log").open("ab") as log:
+        with self._log.open("ab") as log:
             self._process = subprocess.Popen(
                 self.command("up", "--no-view", *self._words),
                 stdin=subprocess.DEVNULL,
@@ -74,7 +75,7 @@ class RunningPlane:
             self._process = None
 
     def log(self) -> str:
-        return (self.directory.path / "test.log").read_text()
+        return self._log.read_text()
 
     def ask(self, path: str) -> dict[str, Any]:
         """GET, as soon as the control plane answers."""

@@ -63,7 +63,10 @@ class StoredPlane:
     # What a test does with it.
 
     def one_pass(self, pool: str = "workers") -> None:
-        reconcile(pool, self.world.world(), Chance(self._draw_token, self._draw_name), self.now())
+        reconcile(pool, self.world.world(), self.chance(), self.now())
+
+    def chance(self) -> Chance:
+        return Chance(self._draw_token, self._draw_name)
 
     def run_machines(self) -> int:
         moved = self.world.machines.observe_templates()

@@ -9,6 +9,7 @@ from datetime import datetime
 
 from fairlead.controller.observe import World, observe
 from fairlead.controller.revise import revise, revision_wanted
+from fairlead.errors import InputError
 from fairlead.revision.rebase import ReplayProof, replay_proof
 from fairlead.revision.revision import Revision
 
@@ -23,7 +24,10 @@ def prove_replay(world: World, now: datetime) -> ReplayProof:
 
 
 def _pair_of(pool: str, world: World, now: datetime) -> tuple[Revision, Revision] | None:
-    record = world.pools.find_record(pool)
+    try:
+        record = world.pools.find_record(pool)
+    except InputError:
+        return None  # what cannot be read is not acted on, under any scheme
     recorded = record.target if record else None
     if recorded is None or recorded.scheme == world.code.scheme.number:
         return None

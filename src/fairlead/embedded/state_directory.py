@@ -12,6 +12,9 @@ from pathlib import Path
 
 VARIABLE = "FAIRLEAD_STATE"
 
+# What SQLite keeps beside a database while it is open, and after it was killed.
+SQLITE_ENDS = ("-wal", "-shm", "-journal")
+
 
 @dataclass(frozen=True, slots=True)
 class StateDirectory:
@@ -25,9 +28,19 @@ class StateDirectory:
         return self.path / "fairlead.db"
 
     @property
+    def replaced_database(self) -> Path:
+        """The database that a restore took the place of."""
+        return self.path / "fairlead.db.replaced"
+
+    @property
     def lock(self) -> Path:
         """Held by the one process that may write."""
         return self.path / "lock"
+
+    @property
+    def watermark(self) -> Path:
+        """How far the database was written, and that this directory is a control plane's."""
+        return self.path / "watermark"
 
     @property
     def socket(self) -> Path:
@@ -66,8 +79,27 @@ class StateDirectory:
 
     def make(self) -> None:
         """Afterwards the directories exist, readable by nobody else."""
-        for directory in (self.path, self.certificates, self.machines, self.secrets):
+        for directory in (self.path, *self.directories()):
             directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    def directories(self) -> tuple[Path, ...]:
+        """The directories inside."""
+        return (self.certificates, self.machines, self.secrets)
+
+    def files(self) -> tuple[Path, ...]:
+        """Every file that a control plane makes here, whether it is there or not."""
+        logs = (self.database.with_name(self.database.name + end) for end in SQLITE_ENDS)
+        return (
+            self.watermark,
+            self.database,
+            *logs,
+            self.replaced_database,
+            self.socket,
+            self.port,
+            self.bootstrap_token,
+            self.log,
+            self.lock,
+        )
 
 
 def find_state_directory(given: Path | None = None) -> StateDirectory:

@@ -18,6 +18,7 @@ from fairlead.answers.pool import (
     RolloutAnswer,
 )
 from fairlead.answers.wait import Wait
+from fairlead.answers.words import PoolState, Strategy
 from fairlead.controller.observe import Snapshot
 from fairlead.controller.thought import Thought
 from fairlead.decision.decision import HoldPlatformChange, ReplaceMachines
@@ -54,6 +55,27 @@ def pool_answer(
         rollout=_rollout_answer(record),
     )
     return told.but(summary=summary_of(told, plan_of(seen, thought), now))
+
+
+def unreadable_pool(pool: str, says: str, besides: tuple[Wait, ...] = ()) -> PoolAnswer:
+    """Return a pool of which nothing but its name can be told. says: why."""
+    return PoolAnswer(
+        name=pool,
+        state=PoolState.BLOCKED,
+        sentence=says,
+        version="",
+        desired=0,
+        updated=0,
+        available=0,
+        total=0,
+        summary=says,
+        held=(),
+        waits=besides,
+        strategy=Strategy.ROLLING,
+        is_paused=False,
+        halted="",
+        rollout=None,
+    )
 
 
 def pool_detail(

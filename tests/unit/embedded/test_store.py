@@ -154,6 +154,7 @@ def test_nobody_else_may_read_the_database(tmp_path: Path) -> None:
         "fairlead.db": 0o600,
         "fairlead.db-wal": 0o600,
         "lock": 0o600,
+        "watermark": 0o600,
         "certificates": 0o700,
         "machines": 0o700,
         "secrets": 0o700,

@@ -11,6 +11,7 @@ from fairlead.answers.event import Event
 from fairlead.answers.machine import MachineAnswer
 from fairlead.answers.pool import PoolAnswer
 from fairlead.answers.text import plain
+from fairlead.answers.words import PoolState
 from fairlead.cli.request import write_json
 from fairlead.cli.screens.width import PIPE_WIDTH
 from fairlead.errors import UnavailableError
@@ -71,6 +72,7 @@ def wait_until_ready(client: Client, timeout_s: float) -> None:
             sys.stderr.write("\n".join(lines) + "\n")
             told = lines
         if all(is_ready(pool) for pool in pools):
+            _refuse_unreadable(pools)
             return
         if time.monotonic() > end:
             raise UnavailableError(
@@ -78,6 +80,13 @@ def wait_until_ready(client: Client, timeout_s: float) -> None:
                 "says what they wait for"
             )
         time.sleep(LOOK_S)
+
+
+def _refuse_unreadable(pools: Sequence[PoolAnswer]) -> None:
+    """Raise UnavailableError if nothing can be told of a pool, not even its version."""
+    for pool in pools:
+        if pool.state is PoolState.BLOCKED and not pool.version:
+            raise UnavailableError(f"{pool.name}: {pool.sentence}")
 
 
 def lines_of(pools: Sequence[PoolAnswer]) -> list[str]:

@@ -37,7 +37,7 @@ from fairlead.proposal.propose import (
     refuse_moved,
 )
 from fairlead.telling.platform import platform_answer
-from fairlead.telling.pool import pool_answer, pool_detail
+from fairlead.telling.pool import pool_answer, pool_detail, unreadable_pool
 
 
 class PoolRoutes:
@@ -64,8 +64,15 @@ class PoolRoutes:
     async def list_all(self, request: Request) -> Response:
         """Return every pool in short."""
         del request
-        pools = tuple(self._pool_answer(pool) for pool in self._pools.list_pools())
+        pools = tuple(self._listed(pool) for pool in self._pools.list_pools())
         return answered(Pools(pools=pools))
+
+    def _listed(self, pool: str) -> PoolAnswer:
+        """Return a pool in short; one that cannot be read keeps no other from being listed."""
+        try:
+            return self._pool_answer(pool)
+        except InputError as error:
+            return unreadable_pool(pool, str(error), self._failure_waits(pool))
 
     async def show(self, request: Request) -> Response:
         """Return one pool in full."""
@@ -202,6 +209,8 @@ class PoolRoutes:
         world, now = self._plane.world, self._plane.now()
         records = {}
         for pool in self._pools.list_pools():
+            if pool in world.store.damage.pools:
+                continue
             seen = observe(pool, world.world())
             records[pool] = record_after(seen, think(seen, now))
         return platform_answer(self._pools.read_platform(), world.code.defaults, records)

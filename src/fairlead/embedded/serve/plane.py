@@ -201,7 +201,7 @@ class ControlPlane:
             )
 
     def _tell_strangers(self) -> None:
-        known = {stored.machine.name for stored in self.world.machines.list_stored()}
+        known = set(self.world.machines.list_names())
         for name in self._kind.list_names():
             if name not in known:
                 place = self.directory.machines / name

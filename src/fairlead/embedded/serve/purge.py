@@ -11,7 +11,7 @@ from fairlead.embedded.machines.image import UPPER, unmount
 from fairlead.embedded.machines.nspawn import stop
 from fairlead.embedded.machines.place import list_places, place_of, remove_tree
 from fairlead.embedded.state_directory import StateDirectory
-from fairlead.embedded.store.database import take_lock
+from fairlead.embedded.store.lock import take_lock
 
 
 def purge(directory: StateDirectory) -> None:

@@ -8,21 +8,25 @@ inside `writing`: another task's writes would become part of it.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
 from fairlead.embedded.state_directory import StateDirectory
+from fairlead.embedded.store.check import REMEDY, Damage, check_whole, damaged, has_ledger
+from fairlead.embedded.store.claim import claim, read_mark
+from fairlead.embedded.store.lock import let_go, take_lock
 from fairlead.embedded.store.migrations import (
     apply_migrations,
     read_migrations,
     refuse_later_version,
 )
+from fairlead.embedded.store.seals import keep_seals, seal_everything
 from fairlead.embedded.store.values import parse_value
+from fairlead.embedded.store.watermark import Mark, Watermark
 from fairlead.errors import ConflictError, InputError, UnavailableError
 
 T = TypeVar("T")
@@ -34,26 +38,35 @@ BEFORE_THE_FIRST_WRITE = (
     "PRAGMA journal_mode = WAL",
     "PRAGMA synchronous = FULL",
     "PRAGMA foreign_keys = ON",
+    # Pages: a log that is moved into the file early can take little with it.
+    "PRAGMA wal_autocheckpoint = 64",
+    # Otherwise a process without descriptors could not undo.
+    "PRAGMA temp_store = MEMORY",
 )
 
 
 class Store:
     """
-    The open database. Raises ConflictError if another process has it, InputError if it is none.
+    The open database. Raises ConflictError if another process has it, InputError if it is none,
+    or not all that was written to it.
 
     before_write is called before every write, so that a test can end one there.
     """
 
     def __init__(self, directory: StateDirectory) -> None:
-        directory.make()
+        claim(directory)
         self.before_write: Callable[[], None] = _nothing
-        self._path = directory.database
-        self._lock = take_lock(directory)
-        try:
-            self._connection = _open(self._path)
-        except BaseException:
-            os.close(self._lock)
-            raise
+        self.path = directory.database
+        with ExitStack() as opened:
+            self._lock = take_lock(directory)
+            opened.callback(let_go, self._lock)
+            mark = read_mark(directory)
+            with _refusing(self.path):
+                self._connection = _open(self.path)
+                opened.callback(self._connection.close)
+                self.damage = _prepare(self._connection, self.path, mark)
+            self._watermark = Watermark(directory.watermark, mark.database)
+            opened.pop_all()
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
@@ -63,14 +76,27 @@ class Store:
         Raises UnavailableError if the disk does not take it, ConflictError if it belongs to a
         pool that is not there.
         """
-        is_part = self._connection.in_transaction
-        if not is_part:
-            self.before_write()
-        begin, end, undo = _PART if is_part else _WHOLE
+        if self._connection.in_transaction:
+            with self._bounded(*_PART):
+                yield self._connection
+            return
+        self.before_write()
+        number = 0
+        with self._bounded(*_WHOLE):
+            written = self._connection.total_changes
+            yield self._connection
+            if self._connection.total_changes != written:
+                number = self._connection.execute(_COUNT).fetchone()[0]
+        # After it is on the disk, and before anybody acts on it.
+        if number:
+            self._watermark.rise(number)
+
+    @contextmanager
+    def _bounded(self, begin: str, end: str, undo: tuple[str, ...]) -> Iterator[None]:
         with self._answering():
             self._connection.execute(begin)
             try:
-                yield self._connection
+                yield
                 self._connection.execute(end)
             except BaseException:
                 # Some failures of the disk have undone everything already.
@@ -103,14 +129,24 @@ class Store:
         """Return the values in the only column of every row."""
         return tuple(parse_value(kind, row[0]) for row in self.rows(sql, *parameters))
 
+    def refuse_damaged(self, pool: str) -> None:
+        """Raise InputError if a row of this pool changed by itself."""
+        self.damage.refuse(pool, self.path)
+
+    def tend(self) -> None:
+        """Move what was written into the one file: what is in the log can be lost with it."""
+        with suppress(sqlite3.OperationalError):  # no room; it stays where it is
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        self._watermark.sync()
+
     def close(self) -> None:
         """Afterwards everything is in the one file, and another process may have it."""
         try:
-            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            self.tend()
         finally:
             self._connection.close()
-            os.ftruncate(self._lock, 0)
-            os.close(self._lock)
+            self._watermark.close()
+            let_go(self._lock)
 
     @contextmanager
     def _answering(self) -> Iterator[None]:
@@ -120,13 +156,16 @@ class Store:
             raise ConflictError(f"what this belongs to is not there: {error}") from error
         except sqlite3.OperationalError as error:
             if "decode to UTF-8" in str(error):
-                raise InputError(f"the database {self._path} is damaged: {error}") from error
-            raise UnavailableError(f"the database {self._path} failed: {error}") from error
+                raise damaged(self.path, str(error)) from error
+            raise UnavailableError(f"the database {self.path} failed: {error}") from error
+        except sqlite3.DatabaseError as error:
+            raise damaged(self.path, str(error)) from error
 
 
 # How a transaction begins, how it ends, and how it is undone.
 _Bounds = tuple[str, str, tuple[str, ...]]
 _WHOLE: _Bounds = ("BEGIN IMMEDIATE", "COMMIT", ("ROLLBACK",))
+_COUNT = "UPDATE ledger SET number = number + 1 RETURNING number"
 _PART: _Bounds = ("SAVEPOINT part", "RELEASE part", ("ROLLBACK TO part", "RELEASE part"))
 
 
@@ -134,45 +173,45 @@ def _nothing() -> None:
     return None
 
 
-def take_lock(directory: StateDirectory) -> int:
-    """Return the descriptor that holds the directory. Raises ConflictError if another has it."""
-    lock = os.open(directory.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        owner = os.read(lock, 32).decode(errors="replace").strip() or "unknown"
-        os.close(lock)
-        raise ConflictError(
-            f"a control plane already has {directory.path}: process {owner}"
-        ) from error
-    os.ftruncate(lock, 0)
-    os.write(lock, f"{os.getpid()}\n".encode())
-    return lock
-
-
 def _open(path: Path) -> sqlite3.Connection:
     # Made here, so that it is never readable by others, not even for a moment.
-    made = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    made = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     os.fchmod(made, 0o600)
     os.close(made)
     connection = sqlite3.connect(path, isolation_level=None)
     connection.row_factory = sqlite3.Row
-    try:
-        _prepare(connection)
-    except sqlite3.DatabaseError as error:
-        connection.close()
-        raise InputError(f"the database {path} cannot be used: {error}") from error
-    except BaseException:
-        connection.close()
-        raise
     return connection
 
 
-def _prepare(connection: sqlite3.Connection) -> None:
+def _prepare(connection: sqlite3.Connection, path: Path, mark: Mark) -> Damage:
+    """Afterwards the database is of this version, and whole; return the rows that are not."""
     known = read_migrations()
     for statement in BEFORE_THE_FIRST_READ:
         connection.execute(statement)
     refuse_later_version(connection, known)
+    damage = check_whole(connection, path, mark)
     for statement in BEFORE_THE_FIRST_WRITE:
         connection.execute(statement)
-    apply_migrations(connection, known)
+    apply_migrations(connection, known, lambda: _seal_again(connection, mark, damage))
+    keep_seals(connection)
+    return damage
+
+
+def _seal_again(connection: sqlite3.Connection, mark: Mark, damage: Damage) -> None:
+    """Seal what a migration made of the rows, as a part of it."""
+    if has_ledger(connection):
+        connection.execute(
+            "INSERT INTO ledger VALUES (1, ?, 0, 0) ON CONFLICT DO NOTHING", (mark.database,)
+        )
+        seal_everything(connection, but=damage.rows)
+
+
+@contextmanager
+def _refusing(path: Path) -> Iterator[None]:
+    """Tell apart a file that is no good and a moment that is none."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        raise UnavailableError(f"the database {path} failed: {error}") from error
+    except sqlite3.DatabaseError as error:
+        raise InputError(f"the database {path} cannot be used: {error}", hint=REMEDY) from error

@@ -30,8 +30,8 @@ _MOVING = (
 _MOVING_NUMBERS = f"SELECT number FROM machines INDEXED BY machines_moving WHERE {_MOVING}"  # noqa: S608 - our own words
 
 _STORED = (
-    "SELECT m.value, m.kind, m.fault, m.gone_at, m.boots, m.powered_at, r.report, r.reported_at, "
-    "t.pair FROM machines m LEFT JOIN reports r ON r.machine = m.name "
+    "SELECT m.name, m.pool, m.value, m.kind, m.fault, m.gone_at, m.boots, m.powered_at, "
+    "r.report, r.reported_at, t.pair FROM machines m LEFT JOIN reports r ON r.machine = m.name "
     "LEFT JOIN machine_tokens t ON t.machine = m.name "
 )
 
@@ -166,34 +166,52 @@ class StoredMachines:
     # What the edge reads and saw.
 
     def list_all(self) -> tuple[Machine, ...]:
-        """Return the machines of all pools that are not gone."""
-        return self._store.values(Machine, LIVING + "ORDER BY number")
+        """Return the machines of all pools that are not gone, but those that are damaged."""
+        return tuple(stored.machine for stored in self.list_stored())
 
     def list_stored(self, pool: str = "", *, with_gone: bool = False) -> tuple[StoredMachine, ...]:
-        """Return machines of one pool, or of all, with what this edge knows of them."""
+        """
+        Return machines of one pool, or of all, with what this edge knows of them.
+
+        Those whose own rows are damaged are left out; what is told of their pool names them.
+        """
         found = _STORED + "WHERE TRUE " if with_gone else _STORED_LIVING
         of_pool = "AND m.pool = ? " if pool else ""
         parameters = (pool,) if pool else ()
         rows = self._store.rows(f"{found}{of_pool}ORDER BY m.number", *parameters)
-        return tuple(_stored_machine(row) for row in rows)
+        damaged = self._store.damage.machines
+        return tuple(_stored_machine(row) for row in rows if row["name"] not in damaged)
 
     def list_moving(self) -> tuple[StoredMachine, ...]:
-        """Return the machines that come, go, change or break; not those that only run."""
+        """
+        Return the machines that come, go, change or break; not those that only run.
+
+        Nor those of a pool of which something is damaged: nobody moves them.
+        """
         rows = self._store.rows(
             f"{_STORED} WHERE m.number IN ({_MOVING_NUMBERS}) ORDER BY m.number"
         )
-        return tuple(_stored_machine(row) for row in rows)
+        damaged = self._store.damage.pools
+        return tuple(_stored_machine(row) for row in rows if row["pool"] not in damaged)
 
     def list_running(self) -> list[str]:
-        """Return the names of the machines that are ready."""
+        """Return the names of the machines that are ready, in pools of which nothing is damaged."""
         rows = self._store.rows(
-            "SELECT name FROM machines WHERE gone_at IS NULL AND phase = 'ready' ORDER BY number"
+            "SELECT name, pool FROM machines "
+            "WHERE gone_at IS NULL AND phase = 'ready' ORDER BY number"
         )
-        return [row[0] for row in rows]
+        return [row["name"] for row in rows if row["pool"] not in self._store.damage.pools]
+
+    def list_names(self) -> tuple[str, ...]:
+        """Return the names of all machines that are not gone, damaged or not."""
+        rows = self._store.rows("SELECT name FROM machines WHERE gone_at IS NULL ORDER BY number")
+        return tuple(row["name"] for row in rows)
 
     def find_machine(self, name: str) -> StoredMachine | None:
-        """Return a machine, living or gone, or None."""
+        """Return a machine, living or gone, or None. Raises InputError if it is damaged."""
         row = self._store.find_row(_STORED + "WHERE m.name = ?", name)
+        if name in self._store.damage.machines and row:
+            self._store.refuse_damaged(row["pool"])
         return _stored_machine(row) if row else None
 
     def write_machine(self, machine: Machine) -> None:

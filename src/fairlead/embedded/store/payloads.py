@@ -13,6 +13,7 @@ from dataclasses import replace
 from fairlead.answers.words import Phase
 from fairlead.embedded.store.machines import StoredMachine
 from fairlead.embedded.store.world import EmbeddedWorld
+from fairlead.errors import InputError, UnavailableError
 from fairlead.payload.bearer import Bearer, MachineToken, Standing, report_digest
 from fairlead.payload.pool_secrets import PoolSecrets
 from fairlead.revision.revision import Revision
@@ -31,7 +32,20 @@ class StoredPayloads:
         self._wake = wake
 
     def find_bearer(self, token_hash: str, machine: str) -> Bearer | None:
-        """Return whose token this is, and how that machine stands."""
+        """
+        Return whose token this is, and how that machine stands.
+
+        Raises UnavailableError if something of its pool is damaged: it asks again.
+        """
+        try:
+            bearer = self._find_bearer(token_hash, machine)
+        except InputError as error:
+            raise UnavailableError(str(error)) from error
+        if bearer is not None and bearer.pair.pool in self._world.store.damage.pools:
+            raise UnavailableError(f"something of {bearer.pair.pool} is damaged: not served")
+        return bearer
+
+    def _find_bearer(self, token_hash: str, machine: str) -> Bearer | None:
         own = self._world.machine_tokens.find_by_hash(token_hash)
         if own is not None:
             return self._find_owner(own)

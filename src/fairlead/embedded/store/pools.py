@@ -68,7 +68,8 @@ class StoredPools:
         )
 
     def read_documents(self, pool: str) -> PoolDocuments:
-        """Return what is declared. Raises InputError if there is no such pool."""
+        """Return what is declared. Raises InputError if there is no such pool, or it is damaged."""
+        self._store.refuse_damaged(pool)
         row = self._store.find_row("SELECT document, is_leaving FROM pools WHERE name = ?", pool)
         if row is None:
             raise _no_pool(pool)
@@ -152,7 +153,8 @@ class StoredPools:
     # What the controller remembers, and what the owner sees.
 
     def find_record(self, pool: str) -> PoolRecord | None:
-        """Return what the controller remembers, or None."""
+        """Return what the controller remembers, or None. Raises InputError if it is damaged."""
+        self._store.refuse_damaged(pool)
         return self._store.find_value(PoolRecord, "SELECT value FROM records WHERE pool = ?", pool)
 
     def write_record(self, record: PoolRecord) -> None:

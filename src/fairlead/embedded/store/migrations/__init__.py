@@ -7,7 +7,7 @@ A file that was released never changes: whoever has applied it does not look at 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 
@@ -42,16 +42,42 @@ def refuse_later_version(connection: sqlite3.Connection, known: Sequence[Migrati
         )
 
 
-def apply_migrations(connection: sqlite3.Connection, known: Sequence[Migration]) -> None:
-    """Afterwards the tables have the last version. Each step is whole or did not happen."""
+def apply_migrations(
+    connection: sqlite3.Connection,
+    known: Sequence[Migration],
+    after_each: Callable[[], None] = lambda: None,
+) -> None:
+    """
+    Afterwards the tables have the last version. Each step is whole or did not happen.
+
+    after_each: part of every step.
+    """
     for migration in known[version_of(connection) :]:
-        steps = f"{migration.sql}\nPRAGMA user_version = {migration.number};"
+        connection.execute("BEGIN IMMEDIATE")
         try:
-            connection.executescript(f"BEGIN IMMEDIATE;\n{steps}\nCOMMIT;")
-        except sqlite3.Error:
+            for statement in statements_of(migration.sql):
+                connection.execute(statement)
+            connection.execute(f"PRAGMA user_version = {migration.number}")
+            after_each()
+            connection.execute("COMMIT")
+        except BaseException:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
             raise
+
+
+def statements_of(sql: str) -> Iterator[str]:
+    """
+    Yield the statements of a script, each with its semicolon.
+
+    sqlite3's own executescript would end the transaction that it is called in.
+    """
+    statement = ""
+    for part in sql.split(";"):
+        statement += f"{part};"
+        if sqlite3.complete_statement(statement):
+            yield statement
+            statement = ""
 
 
 def version_of(connection: sqlite3.Connection) -> int:

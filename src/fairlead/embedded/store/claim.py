@@ -1,0 +1,121 @@
+"""
+Whose a state directory is: ours, nobody's yet, or somebody else's.
+
+Whatever is in it is trusted: tokens, keys, programs' disks. So it must belong to whoever runs the
+control plane, nobody else may write to it, and nothing in it may lead elsewhere. And since it is
+removed with the control plane, a directory with other people's files in it never becomes one.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+from fairlead.embedded.state_directory import StateDirectory
+from fairlead.embedded.store.watermark import Mark, draw_mark, find_mark, write_mark
+from fairlead.errors import InputError
+
+OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
+
+# Names of strange files that are told.
+MOST_NAMES = 3
+
+
+def claim(directory: StateDirectory) -> None:
+    """
+    Afterwards the directory is a control plane's. Raises InputError if it must not become one.
+
+    Whoever holds its lock then reads its mark, which is what marks it as ours.
+    """
+    if directory.path.exists():
+        refuse_unsafe(directory)
+        _refuse_strange(directory)
+    directory.make()
+    refuse_unsafe(directory)
+
+
+def is_ours(directory: StateDirectory) -> bool:
+    """Say whether a control plane was ever here. One of an earlier release left no watermark."""
+    return directory.watermark.exists() or directory.database.exists()
+
+
+def read_mark(directory: StateDirectory) -> Mark:
+    """
+    Return how far the database must go; the first time a mark is drawn. For whoever has the lock.
+
+    Raises InputError if the mark cannot be read, or the database is gone altogether.
+    """
+    mark = find_mark(directory.watermark)
+    if mark is None:
+        mark = draw_mark()
+        write_mark(directory.watermark, mark)
+    if mark.number and not directory.database.exists():
+        raise InputError(
+            f"the database {directory.database} is gone, and {mark.number} writes were made to it",
+            hint="machines run on untouched; `fairlead restore FILE --over` goes back to a "
+            "backup, `fairlead down --purge` removes the machines and everything else",
+        )
+    return mark
+
+
+def _refuse_strange(directory: StateDirectory) -> None:
+    """Raise InputError if the directory holds what is not ours, and no control plane."""
+    if is_ours(directory):
+        return
+    # Somebody may put pull secrets in place before the first start; a start that was killed
+    # early leaves a lock, a log or a socket.
+    allowed = (directory.secrets, directory.lock, directory.log, directory.socket)
+    strange = sorted(
+        path.name
+        for path in directory.path.iterdir()
+        if path not in allowed and not _is_empty_room(directory, path)
+    )
+    if strange:
+        more = " ..." if len(strange) > MOST_NAMES else ""
+        raise InputError(
+            f"{directory.path} is no control plane's and not empty: it has "
+            f"{', '.join(strange[:MOST_NAMES])}{more}",
+            hint="choose a directory of its own: --state DIR or FAIRLEAD_STATE",
+        )
+
+
+def refuse_unsafe(directory: StateDirectory) -> None:
+    """Raise InputError if somebody else could put something here, or something leads elsewhere."""
+    _refuse_others(directory.path, directory.path.stat())
+    for path in (*directory.directories(), *directory.files(), *_certificates(directory)):
+        try:
+            found = path.lstat()
+        except FileNotFoundError:
+            continue
+        if stat.S_ISLNK(found.st_mode):
+            raise InputError(
+                f"{path} is a link, and a control plane keeps its files where it is",
+                hint="put what it leads to in its place, or choose another --state",
+            )
+        _refuse_others(path, found)
+
+
+def _refuse_others(path: Path, found: os.stat_result) -> None:
+    if found.st_uid != os.geteuid():
+        raise InputError(
+            f"{path} belongs to user {found.st_uid}, and this is user {os.geteuid()}",
+            hint="run it as that user, or choose another --state",
+        )
+    if found.st_mode & OTHERS_MAY_WRITE:
+        raise InputError(
+            f"others may write to {path}: its mode is {stat.S_IMODE(found.st_mode):04o}",
+            hint=f"look at what is in it, then: chmod go-w {path}",
+        )
+
+
+def _certificates(directory: StateDirectory) -> list[Path]:
+    try:
+        return sorted(directory.certificates.iterdir())
+    except OSError:
+        return []
+
+
+def _is_empty_room(directory: StateDirectory, path: Path) -> bool:
+    is_room = path in directory.directories() and path.is_dir() and not path.is_symlink()
+    return is_room and not any(path.iterdir())
