@@ -74,6 +74,13 @@ class RunningPlane:
             self._process.wait()
             self._process = None
 
+    def wait(self, timeout_s: float) -> int:
+        """Return the exit code of a process that ends by itself."""
+        assert self._process is not None
+        code = self._process.wait(timeout_s)
+        self._process = None
+        return code
+
     def log(self) -> str:
         return self._log.read_text()
 

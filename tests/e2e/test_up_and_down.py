@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -123,3 +126,98 @@ def test_a_command_without_a_control_plane_says_how_to_start_one(away: RunningPl
 
     assert "no control plane runs in" in said
     assert "fairlead up" in said
+
+
+def test_a_control_plane_whose_socket_is_deleted_says_so_and_ends(tmp_path: Path) -> None:
+    with RunningPlane(tmp_path / "state") as plane:
+        before = {machine["name"] for machine in plane.settled()["machines"]}
+        plane.directory.socket.unlink()
+
+        assert plane.wait(10) == 4
+
+        assert f"{plane.directory.socket} is gone or another one" in plane.log()
+        plane.start()
+        assert {machine["name"] for machine in plane.settled()["machines"]} == before
+
+
+def test_a_control_plane_whose_directory_is_deleted_says_so_and_ends(tmp_path: Path) -> None:
+    with RunningPlane(tmp_path / "state") as plane:
+        plane.settled()
+        plane.directory.path.rename(tmp_path / "elsewhere")
+
+        assert plane.wait(10) == 4
+
+        assert f"{plane.directory.path} is gone or another one" in plane.log()
+        (tmp_path / "elsewhere").rename(plane.directory.path)
+        plane.run("up", "--detach")
+        assert plane.settled()["total"] == 3
+
+
+def test_down_finds_a_control_plane_without_a_socket_by_its_lock(tmp_path: Path) -> None:
+    with RunningPlane(tmp_path / "state") as plane:
+        plane.settled()
+        process = int(plane.directory.lock.read_text())
+        os.kill(process, signal.SIGSTOP)  # it would notice by itself
+        plane.directory.socket.unlink()
+        with subprocess.Popen(plane.command("down", "--json"), stdout=subprocess.PIPE) as down:
+            plane.until(lambda: is_pending(process, signal.SIGTERM))
+            os.kill(process, signal.SIGCONT)
+            assert down.stdout is not None
+            assert json.loads(down.stdout.read()) == {"stopped": True, "removed": ""}
+
+        plane.wait(10)
+        assert json.loads(plane.run("down", "--json")) == {"stopped": False, "removed": ""}
+
+
+def is_pending(process: int, number: int) -> bool:
+    status = Path(f"/proc/{process}/status").read_text()
+    pending = next(line for line in status.splitlines() if line.startswith("ShdPnd:"))
+    return bool(int(pending.split()[1], 16) & 1 << number - 1)
+
+
+def test_no_control_plane_is_started_in_somebodys_folder(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    project.mkdir(mode=0o755)
+    (project / "thesis.txt").write_text("years of work")
+    environment = {**os.environ, "FAIRLEAD_STATE": "."}
+
+    for words in (["up", "--detach"], ["up", "--no-view"], ["down", "--purge", "--yes"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "fairlead", *words],
+            cwd=project,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 2, done.stderr
+
+    assert [path.name for path in project.iterdir()] == ["thesis.txt"]
+
+
+def test_no_first_pool_is_made_beside_machines_that_were_forgotten(away: RunningPlane) -> None:
+    away.run("up", "--detach")
+    away.run("down")
+    machines = {path.name for path in away.directory.machines.iterdir()}
+    # As the release before would have found it: nothing says how far the database went.
+    for name in ("fairlead.db", "watermark"):
+        (away.directory.path / name).unlink()
+    away.directory.database.touch(0o600)
+
+    said = fail(away, 2, "up", "--no-view")
+
+    assert "the database knows of no pool, so no first pool is made beside them" in said
+    assert {path.name for path in away.directory.machines.iterdir()} == machines
+
+
+def test_a_control_plane_whose_pools_were_all_deleted_makes_no_first_one(
+    away: RunningPlane,
+) -> None:
+    away.run("up", "--detach")
+    away.run("pool", "delete", "workers", "--yes")
+    away.until(lambda: away.ask("/v1/pools") == {"pools": []})
+    away.run("down")
+
+    away.run("up", "--detach")
+
+    assert away.ask("/v1/pools") == {"pools": []}

@@ -96,8 +96,9 @@ class StateDirectory:
             self.replaced_database,
             self.socket,
             self.port,
-            self.bootstrap_token,
+            self.shared_bootstrap_token,
             self.log,
+            self.log.with_name(f"{self.log.name}.1"),
             self.lock,
         )
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import time
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -172,7 +174,9 @@ def _show_ready(client: Client, arguments: Namespace) -> None:
 def _start_detached(directory: StateDirectory, arguments: Namespace) -> int:
     import subprocess
 
-    directory.make()
+    from fairlead.embedded.store.claim import claim
+
+    claim(directory)
     words = [sys.executable, "-m", "fairlead", "up", "--no-view", "--state", str(directory.path)]
     words += ["--machines", arguments.machines]
     words += [word for layer in arguments.image for word in ("--image", str(layer.absolute()))]
@@ -216,24 +220,31 @@ def _tail(directory: StateDirectory) -> str:
 
 
 def _down(arguments: Namespace) -> int:
+    from fairlead.embedded.store.claim import is_ours
+
     directory = find_state_directory(arguments.state)
-    if arguments.purge and not directory.database.exists():
+    if arguments.purge and not is_ours(directory):
         raise InputError(f"{directory.path} holds no control plane", hint="nothing was removed")
     question = f"remove every machine and all state in {directory.path}?"
     if arguments.purge and not is_agreed(arguments, question):
         return DECLINED
     is_stopped = _stop(directory)
-    if arguments.purge:
-        from fairlead.embedded.serve.purge import purge
-
-        purge(directory)
+    left = _purge(directory) if arguments.purge else ()
     if arguments.json:
-        write_json(
-            {"stopped": is_stopped, "removed": str(directory.path) if arguments.purge else ""}
-        )
+        removed = str(directory.path) if arguments.purge else ""
+        told = {"left": [str(path) for path in left]} if left else {}
+        write_json({"stopped": is_stopped, "removed": removed, **told})
     else:
         sys.stderr.write(_farewell(directory, is_stopped=is_stopped, is_purged=arguments.purge))
+        for path in left:
+            sys.stderr.write(f"left: {path}, which no control plane made\n")
     return 0
+
+
+def _purge(directory: StateDirectory) -> tuple[Path, ...]:
+    from fairlead.embedded.serve.purge import purge
+
+    return purge(directory)
 
 
 def _farewell(directory: StateDirectory, *, is_stopped: bool, is_purged: bool) -> str:
@@ -251,13 +262,27 @@ def _stop(directory: StateDirectory) -> bool:
         process = client.health().pid
         client.stop()
     except UnavailableError:
-        return False
+        found = _stop_by_lock(directory)
+        if found is None:
+            return False
+        process = found
     end = time.monotonic() + STOP_TIMEOUT_S
     while _lives(process):
         if time.monotonic() > end:
             raise UnavailableError(f"process {process} does not end; kill -9 is safe")
         time.sleep(LOOK_S)
     return True
+
+
+def _stop_by_lock(directory: StateDirectory) -> int | None:
+    """Ask a control plane to end that no socket leads to, but the lock does; return its process."""
+    from fairlead.embedded.store.lock import find_owner
+
+    process = find_owner(directory)
+    if process is not None:
+        with suppress(ProcessLookupError):
+            os.kill(process, signal.SIGTERM)
+    return process
 
 
 def _lives(process: int) -> bool:

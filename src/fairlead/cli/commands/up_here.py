@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 
 from fairlead.cli.commands.up_view import draw, lines_of, look
 from fairlead.cli.files.documents import Document, parse_documents, read_documents
+from fairlead.embedded.machines.place import list_places
 from fairlead.embedded.serve.client import Client
 from fairlead.embedded.serve.plane import ControlPlane
-from fairlead.errors import FairleadError, UnavailableError
+from fairlead.errors import FairleadError, InputError, UnavailableError
 
 if TYPE_CHECKING:
     from fairlead.embedded.machines.kind import MachineKind
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
 
 # Seconds between two drawings, and between two lines where there is no screen.
 DRAW_S = 0.25
+
+# Machines that are named; there may be many.
+MOST_NAMES = 3
+
 FIRST_DOCUMENTS = ("platform.yaml", "pool.yaml")
 
 
@@ -91,11 +96,24 @@ async def _tell(client: Client, running: asyncio.Task[None]) -> None:
 
 
 def _declare(plane: ControlPlane, documents: list[Document], *, makes_first: bool) -> None:
-    """Put the files that were given in force; without any, the first pool if there is none."""
-    if not documents and makes_first and not plane.world.pools.list_pools():
+    """Put the files that were given in force; without any, the first pool where nothing was."""
+    if not documents and makes_first and plane.world.is_untouched():
+        _refuse_strangers(plane)
         documents = first_documents()
     if documents:
         plane.declare(documents)
+
+
+def _refuse_strangers(plane: ControlPlane) -> None:
+    """Raise InputError if there are machines and nothing is known: something was forgotten."""
+    found = list_places(plane.directory.machines)
+    if found:
+        raise InputError(
+            f"there are machines in {plane.directory.machines} ({', '.join(found[:MOST_NAMES])}), "
+            "and the database knows of no pool, so no first pool is made beside them",
+            hint="`fairlead restore FILE --over` goes back to a backup, `fairlead up --empty` "
+            "starts without a pool, `fairlead down --purge` removes the machines",
+        )
 
 
 def read_all(paths: list[Path]) -> list[Document]:

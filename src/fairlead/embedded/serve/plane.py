@@ -29,6 +29,7 @@ from fairlead.embedded.serve.certificates import make_or_read
 from fairlead.embedded.serve.empty_cluster import EmptyCluster
 from fairlead.embedded.serve.server import QuietServer, listen, make_server
 from fairlead.embedded.serve.unix_socket import bind
+from fairlead.embedded.serve.watch import Place, find_place, watch
 from fairlead.embedded.store.database import Store
 from fairlead.embedded.store.payloads import StoredPayloads
 from fairlead.embedded.store.world import EmbeddedWorld
@@ -63,17 +64,18 @@ class ControlPlane:
     """One control plane over one state directory. Raises ConflictError if another one has it."""
 
     def __init__(self, directory: StateDirectory, kind: MachineKind) -> None:
-        directory.make()
-        directory.shared_bootstrap_token.unlink(missing_ok=True)
         self.directory = directory
         self.started_at = self.now()
         self._kind = kind
         self._store = Store(directory)
+        directory.shared_bootstrap_token.unlink(missing_ok=True)
         self._certificates = make_or_read(directory.certificates, now=self.now())
         self._renew_at = self.now() + RENEW_EVERY
         self._listener = listen(directory.port)
         self._is_stopping = asyncio.Event()
         self._is_woken = asyncio.Event()
+        self._ended_because = ""
+        self._socket_place: Place | None = None
         self.world = EmbeddedWorld(self._store, directory, self._stub(), self.now, kind=kind.name)
         self._refuse_other_kinds()
         self._tell_strangers()
@@ -133,17 +135,28 @@ class ControlPlane:
             async with asyncio.TaskGroup() as group:
                 for server, bound in servers.items():
                     group.create_task(server.serve([bound]))
+                self._socket_place = find_place(self.directory.socket)
                 for server in servers:
                     await server.is_ready()
                 when_ready()
+                watching = group.create_task(watch(self.directory, self._store, self._end))
                 await self._work(door)
+                watching.cancel()
                 for server in servers:
                     server.should_exit = True
         except BaseExceptionGroup as group:
             raise group.exceptions[0] from group  # one of our own, that the others end with
         finally:
-            self.directory.socket.unlink(missing_ok=True)
+            # Whatever took its place is somebody else's.
+            if find_place(self.directory.socket) == self._socket_place:
+                self.directory.socket.unlink(missing_ok=True)
             self.close()
+        if self._ended_because:
+            raise UnavailableError(self._ended_because)
+
+    def _end(self, because: str) -> None:
+        self._ended_because = because
+        self.stop()
 
     async def _work(self, door: QuietServer) -> None:
         while not self._is_stopping.is_set():

@@ -67,6 +67,7 @@ class Store:
                 self.damage = _prepare(self._connection, self.path, mark)
             self._watermark = Watermark(directory.watermark, mark.database)
             opened.pop_all()
+        self._tended = -1  # changes that were made when it was last tidied; none is known yet
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
@@ -135,9 +136,12 @@ class Store:
 
     def tend(self) -> None:
         """Move what was written into the one file: what is in the log can be lost with it."""
+        if self._tended == self._connection.total_changes:
+            return
         with suppress(sqlite3.OperationalError):  # no room; it stays where it is
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         self._watermark.sync()
+        self._tended = self._connection.total_changes
 
     def close(self) -> None:
         """Afterwards everything is in the one file, and another process may have it."""

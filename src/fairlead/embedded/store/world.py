@@ -42,6 +42,13 @@ class EmbeddedWorld:
         self.secrets = StoredSecrets(store)
         self.journal = StoredJournal(store)
 
+    def is_untouched(self) -> bool:
+        """Say whether nothing was ever declared here, not even by somebody who took it back."""
+        return not any(
+            self.store.rows(f"SELECT 1 FROM {table} LIMIT 1")  # noqa: S608 - one of four
+            for table in ("pools", "platform", "machines", "events")
+        )
+
     def world(self) -> World:
         """Return this world as the controller sees it."""
         return World(
