@@ -21,7 +21,7 @@ from shared_cases import REPOSITORY
 
 # done, machines would be disturbed, waits for a person
 EXPECTED = (0, 10, 4)
-APART = ("up", "down", "schema", "completion", "userdata")
+APART = ("up", "down", "restore", "schema", "completion", "userdata")
 
 
 @pytest.fixture

@@ -60,6 +60,12 @@ class Done(Document, frozen=True, kw_only=True):
     """It was done, and there is nothing to say about it."""
 
 
+class Copied(Document, frozen=True, kw_only=True):
+    """A copy of the database was made, under this name in the state directory."""
+
+    file: str
+
+
 class Health(Document, frozen=True, kw_only=True):
     """What is running."""
 

@@ -16,6 +16,7 @@ from fairlead.answers.machine import MachineDetail, Machines
 from fairlead.answers.pool import PoolDetail, Pools
 from fairlead.answers.reply import (
     Applied,
+    Copied,
     Done,
     Health,
     Leaving,
@@ -33,6 +34,7 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 ANSWERS: dict[str, type[Document]] = {
     "GET /v1/health": Health,
     "POST /v1/stop": Done,
+    "POST /v1/copy": Copied,
     "GET /v1/events": Events,
     "GET /v1/pools": Pools,
     "GET /v1/pools/{name}": PoolDetail,

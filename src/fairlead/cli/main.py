@@ -19,6 +19,8 @@ from fairlead.errors import FairleadError, InputError, InvariantError
 GROUPS = {
     "up": ("up:add_up", "start a control plane and a pool of three on this computer"),
     "down": ("up:add_down", "stop the control plane; its machines stay or go"),
+    "backup": ("backup:add_backup", "keep all that a control plane knows in one file"),
+    "restore": ("backup:add_restore", "go back to a backup, or take a damaged database as it is"),
     "pool": ("pool", "pools of machines: list, show, scale, pause, resume, force"),
     "platform": ("platform", "what the platform adds to every pool"),
     "machine": ("machine", "machines: list, show, delete, break on purpose"),

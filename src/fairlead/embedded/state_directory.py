@@ -86,14 +86,16 @@ class StateDirectory:
         """The directories inside."""
         return (self.certificates, self.machines, self.secrets)
 
+    def kept_files(self) -> tuple[Path, ...]:
+        """Files beside the database that a backup holds, since machines know what is in them."""
+        return (self.port,)
+
     def files(self) -> tuple[Path, ...]:
         """Every file that a control plane makes here, whether it is there or not."""
-        logs = (self.database.with_name(self.database.name + end) for end in SQLITE_ENDS)
+        databases = (self.database, self.replaced_database)
         return (
             self.watermark,
-            self.database,
-            *logs,
-            self.replaced_database,
+            *(file.with_name(file.name + end) for file in databases for end in ("", *SQLITE_ENDS)),
             self.socket,
             self.port,
             self.shared_bootstrap_token,

@@ -22,6 +22,8 @@ PRIVATE = 0o600
 # How often the moment between making a neighbour and locking it may go to somebody who tidies up.
 TRIES = 8
 
+_HALF = re.compile(r"\..+\.[0-9a-f]{8}\.fairlead-half")
+
 _MADE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 # Opening a pipe that nobody writes to must not wait.
 _FOUND = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -55,6 +57,11 @@ def write_whole_in(directory: int, name: str, content: bytes, mode: int) -> None
     finally:
         os.close(descriptor)
     os.fsync(directory)
+
+
+def is_half(name: str) -> bool:
+    """Say whether this is what a killed writer of a file leaves behind."""
+    return _HALF.fullmatch(name) is not None
 
 
 def _open_half(directory: int, name: str, mode: int) -> tuple[str, int]:

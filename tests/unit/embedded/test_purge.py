@@ -9,6 +9,8 @@ from fairlead.embedded.serve.purge import purge
 from fairlead.embedded.state_directory import StateDirectory
 from unit.embedded.open_world import open_store
 
+MACHINE = Path("workers-abc") / "root"
+
 
 @pytest.fixture
 def directory(tmp_path: Path) -> StateDirectory:
@@ -19,8 +21,8 @@ def directory(tmp_path: Path) -> StateDirectory:
         (directory.certificates / "next-authority.pem").touch()
     for file in directory.files():
         file.touch(0o600)
-    (directory.machines / "workers-abc/root/etc").mkdir(parents=True)
-    (directory.machines / "workers-abc/root/etc/hostname").write_text("workers-abc\n")
+    (directory.machines / MACHINE / "etc").mkdir(parents=True)
+    (directory.machines / MACHINE / "etc/hostname").write_text("workers-abc\n")
     (directory.path / ".port.01234567.fairlead-half").touch()
     return directory
 
@@ -71,7 +73,7 @@ def test_no_link_is_followed(directory: StateDirectory, tmp_path: Path) -> None:
     (outside / "root").mkdir(parents=True)
     (outside / "root/precious").touch()
     (outside / "authority.pem").touch()
-    (directory.machines / "workers-abc/root/link").symlink_to(outside)
+    (directory.machines / MACHINE / "link").symlink_to(outside)
     (directory.machines / "workers-link").symlink_to(outside)
     (directory.path / "port").unlink()
     (directory.path / "port").symlink_to(outside / "root/precious")
@@ -94,7 +96,7 @@ def test_machines_that_are_a_link_are_not_destroyed(
 
     assert purge(directory) == (directory.machines,)
 
-    assert (tmp_path / "fleet/workers-abc/root/etc/hostname").exists()
+    assert (tmp_path / "fleet" / MACHINE / "etc/hostname").exists()
 
 
 def test_a_purge_that_was_killed_can_be_done_again(directory: StateDirectory) -> None:

@@ -13,7 +13,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from fairlead.answers.event import Events
-from fairlead.answers.reply import Done
+from fairlead.answers.reply import Copied, Done
 from fairlead.embedded.serve.api_machines import MachineRoutes
 from fairlead.embedded.serve.api_pools import PoolRoutes
 from fairlead.embedded.serve.api_request import (
@@ -23,6 +23,8 @@ from fairlead.embedded.serve.api_request import (
     number_asked,
     read_fields,
 )
+from fairlead.embedded.state_directory import StateDirectory
+from fairlead.embedded.store.backup import copy_database
 from fairlead.errors import FairleadError
 
 DEFAULT_EVENTS = 100
@@ -36,6 +38,7 @@ def make_api(plane: Plane) -> Starlette:
         routes=[
             Route("/v1/health", own.health, methods=["GET"]),
             Route("/v1/stop", own.stop, methods=["POST"]),
+            Route("/v1/copy", own.copy, methods=["POST"]),
             Route("/v1/events", own.list_events, methods=["GET"]),
             *PoolRoutes(plane).routes(),
             *MachineRoutes(plane).routes(),
@@ -62,6 +65,13 @@ class _PlaneRoutes:
         await read_fields(request, {})
         self._plane.stop()
         return answered(Done())
+
+    async def copy(self, request: Request) -> Response:
+        """Make a copy of the database, for a backup. Nothing is written meanwhile."""
+        await read_fields(request, {})
+        store = self._plane.world.store
+        copy = copy_database(store, StateDirectory(store.path.parent))
+        return answered(Copied(file=copy.name))
 
     async def list_events(self, request: Request) -> Response:
         """Return the latest events, oldest first; of one pool or one machine if that is asked."""

@@ -21,6 +21,7 @@ from fairlead.answers.plan import Plan
 from fairlead.answers.pool import PoolDetail, Pools
 from fairlead.answers.reply import (
     Applied,
+    Copied,
     Done,
     Health,
     Leaving,
@@ -76,6 +77,10 @@ class Client:
     def stop(self) -> Done:
         """Ask for an orderly end."""
         return self._ask(Done, "POST", "stop", body={})
+
+    def copy(self) -> Copied:
+        """Have a copy of the database made, to be packed as a backup."""
+        return self._ask(Copied, "POST", "copy", body={})
 
     def pools(self) -> Pools:
         """Return every pool in short."""

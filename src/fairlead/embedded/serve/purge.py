@@ -9,7 +9,6 @@ name, no link is followed, and whatever is left is told.
 from __future__ import annotations
 
 import os
-import re
 from contextlib import suppress
 from pathlib import Path
 
@@ -21,9 +20,7 @@ from fairlead.embedded.machines.process import CONSOLE, PID_FILE
 from fairlead.embedded.serve.certificates import AUTHORITY_FILE, NEXT_AUTHORITY_FILE, SERVER_FILE
 from fairlead.embedded.state_directory import StateDirectory
 from fairlead.embedded.store.lock import take_lock
-
-# What a killed writer of one of our files leaves: see whole_file.py.
-_HALF = re.compile(r"\..+\.[0-9a-f]{8}\.fairlead-half")
+from fairlead.embedded.whole_file import is_half
 
 
 def purge(directory: StateDirectory) -> tuple[Path, ...]:
@@ -96,7 +93,7 @@ def _remove_file(file: Path) -> None:
 def _remove_halves(place: Path) -> None:
     if _is_room(place):
         for path in place.iterdir():
-            if _HALF.fullmatch(path.name):
+            if is_half(path.name):
                 _remove_file(path)
 
 

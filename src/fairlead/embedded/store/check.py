@@ -68,7 +68,7 @@ def check_whole(connection: sqlite3.Connection, file: Path, mark: Mark) -> Damag
 
     Raises InputError if the database as a whole cannot be relied on. Reads only.
     """
-    findings = _findings(connection)
+    findings = find_findings(connection)
     if findings != ["ok"]:
         raise damaged(file, "; ".join(str(found) for found in findings[:MOST_FINDINGS]))
     if not has_ledger(connection):
@@ -81,7 +81,8 @@ def check_whole(connection: sqlite3.Connection, file: Path, mark: Mark) -> Damag
     return _damage_of(connection, file, find_changed(connection))
 
 
-def _findings(connection: sqlite3.Connection) -> list[str]:
+def find_findings(connection: sqlite3.Connection) -> list[str]:
+    """Return what SQLite finds wrong with the structure, or ['ok']."""
     try:
         return [row[0] for row in connection.execute("PRAGMA integrity_check")]
     except sqlite3.OperationalError as error:

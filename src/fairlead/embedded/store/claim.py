@@ -14,6 +14,7 @@ from pathlib import Path
 
 from fairlead.embedded.state_directory import StateDirectory
 from fairlead.embedded.store.watermark import Mark, draw_mark, find_mark, write_mark
+from fairlead.embedded.whole_file import is_half
 from fairlead.errors import InputError
 
 OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
@@ -64,12 +65,12 @@ def _refuse_strange(directory: StateDirectory) -> None:
     if is_ours(directory):
         return
     # Somebody may put pull secrets in place before the first start; a start that was killed
-    # early leaves a lock, a log or a socket.
+    # early leaves a lock, a log, a socket or half a file.
     allowed = (directory.secrets, directory.lock, directory.log, directory.socket)
     strange = sorted(
         path.name
         for path in directory.path.iterdir()
-        if path not in allowed and not _is_empty_room(directory, path)
+        if path not in allowed and not is_half(path.name) and not _is_empty_room(directory, path)
     )
     if strange:
         more = " ..." if len(strange) > MOST_NAMES else ""

@@ -134,6 +134,16 @@ class Store:
         """Raise InputError if a row of this pool changed by itself."""
         self.damage.refuse(pool, self.path)
 
+    def copy_to(self, file: Path) -> None:
+        """Put a copy of the database, as it is now, into a new file that only its owner reads."""
+        os.close(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+        copy = sqlite3.connect(file)
+        try:
+            with self._answering():
+                self._connection.backup(copy)
+        finally:
+            copy.close()
+
     def tend(self) -> None:
         """Move what was written into the one file: what is in the log can be lost with it."""
         if self._tended == self._connection.total_changes:

@@ -6,7 +6,8 @@ if somebody had written it. A seal is a digest over all columns of a row. Trigge
 long as the connection write it with the row, whoever writes and whatever the table; `ledger` has
 all of them one over the other, so that no row and its seal can go together.
 
-Not sealed: `changes`, which is derived, and compared with the pools it is derived from.
+Not sealed: `changes`, which is derived, and compared with the pools it is derived from; and
+`backup`, which only backups have, with digests of its own.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from operator import xor
 
 SEAL_BYTES = 8
 
-_UNSEALED = ("changes", "ledger", "seals")
+_UNSEALED = ("backup", "changes", "ledger", "seals")
 
 # One over the other; SQLite has no operator for it.
 _OVER = "UPDATE ledger SET total = (total | {0}) & ~(total & {0})"
