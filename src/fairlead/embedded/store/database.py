@@ -40,8 +40,6 @@ BEFORE_THE_FIRST_WRITE = (
     "PRAGMA foreign_keys = ON",
     # Pages: a log that is moved into the file early can take little with it.
     "PRAGMA wal_autocheckpoint = 64",
-    # Otherwise a process without descriptors could not undo.
-    "PRAGMA temp_store = MEMORY",
 )
 
 
