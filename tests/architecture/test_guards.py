@@ -313,6 +313,7 @@ DECISIONS = {
     "0014-tools-built-for-tests.md": "439341f3bdc46356",
     "0015-a-token-for-each-machine.md": "7545f46901aa6f89",
     "0022-locks-and-bill-of-materials.md": "319665f62963bd6e",
+    "0017-what-was-written-is-there.md": "f94ba612195fe3bb",
 }
 
 
