@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -221,3 +222,34 @@ def test_a_control_plane_whose_pools_were_all_deleted_makes_no_first_one(
     away.run("up", "--detach")
 
     assert away.ask("/v1/pools") == {"pools": []}
+
+
+def test_a_damaged_row_blocks_its_pool_and_names_it_while_others_go_on(
+    away: RunningPlane, tmp_path: Path
+) -> None:
+    file = tmp_path / "pool.yaml"
+    file.write_text(json.dumps(pool_document("edge", pullSecret=None, replicas=1)))
+    away.run("up", "--detach")
+    away.run("apply", "-f", str(file), "--yes")
+    before = away.machine_names() | away.machine_names("edge")
+    away.run("down")
+    connection = sqlite3.connect(away.directory.database)
+    connection.execute(
+        "UPDATE machines SET value = replace(value, 'ready', 'reader') WHERE pool = 'workers'"
+    )
+    connection.commit()
+    connection.close()
+
+    said = fail(away, 4, "up", "--detach")
+
+    assert "damaged in" in said
+    assert "machine workers-" in said
+    assert "fairlead restore FILE --over" in said
+    pools = {pool["name"]: pool for pool in away.ask("/v1/pools")["pools"]}
+    assert pools["workers"]["state"] == "Blocked"
+    assert pools["edge"]["state"] == "Settled"
+    away.run("platform", "set", "proxy.image=haproxy@sha256:bb")
+    away.run("pool", "scale", "edge", "2")
+    assert away.settled("edge")["total"] == 2
+    assert "damaged in" in fail(away, 2, "pool", "show", "workers")
+    assert before <= {path.name for path in away.directory.machines.iterdir()}

@@ -73,7 +73,7 @@ class Proposal:
 
 def propose(world: World, documents: Sequence[Json], now: datetime) -> Proposal:
     """Return what documents would do. Raises InputError by field if one is bad."""
-    known = {pool: world.pools.read_documents(pool) for pool in world.pools.list_pools()}
+    known = _known(world, documents)
     declared = _declared(world, documents, known)
     platform = next(
         (found.document for found in declared if found.kind == PLATFORM_CONFIG),
@@ -96,6 +96,19 @@ def propose(world: World, documents: Sequence[Json], now: datetime) -> Proposal:
                 rollouts[pool] = thought.shown.but(waits=())
         plans.append(plan_of(seen, thought, in_force))
     return Proposal(declared, tuple(plans), rollouts)
+
+
+def _known(world: World, documents: Sequence[Json]) -> dict[str, PoolDocuments]:
+    """Return what is in force; a pool that cannot be read keeps nobody from changing another."""
+    named = {title_of(document).partition("/")[2] for document in documents}
+    known = {}
+    for pool in world.pools.list_pools():
+        try:
+            known[pool] = world.pools.read_documents(pool)
+        except InputError:
+            if pool in named:
+                raise
+    return known
 
 
 def propose_deletion(world: World, pool: str, now: datetime) -> tuple[str, ...]:
