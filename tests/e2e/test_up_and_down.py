@@ -141,6 +141,7 @@ def test_a_control_plane_whose_socket_is_deleted_says_so_and_ends(tmp_path: Path
         assert {machine["name"] for machine in plane.settled()["machines"]} == before
 
 
+@pytest.mark.slow
 def test_a_control_plane_whose_directory_is_deleted_says_so_and_ends(tmp_path: Path) -> None:
     with RunningPlane(tmp_path / "state") as plane:
         plane.settled()
@@ -196,6 +197,17 @@ def test_no_control_plane_is_started_in_somebodys_folder(tmp_path: Path) -> None
     assert [path.name for path in project.iterdir()] == ["thesis.txt"]
 
 
+def test_up_does_not_show_what_runs_where_others_may_write(away: RunningPlane) -> None:
+    away.run("up", "--detach", "--empty")
+    away.directory.path.chmod(0o777)
+
+    said = fail(away, 2, "up", "--detach")
+
+    assert f"others may write to {away.directory.path}: its mode is 0777" in said
+    away.directory.path.chmod(0o700)
+    away.run("up", "--detach")
+
+
 def test_no_first_pool_is_made_beside_machines_that_were_forgotten(away: RunningPlane) -> None:
     away.run("up", "--detach")
     away.run("down")
@@ -211,6 +223,7 @@ def test_no_first_pool_is_made_beside_machines_that_were_forgotten(away: Running
     assert {path.name for path in away.directory.machines.iterdir()} == machines
 
 
+@pytest.mark.slow
 def test_a_control_plane_whose_pools_were_all_deleted_makes_no_first_one(
     away: RunningPlane,
 ) -> None:

@@ -103,7 +103,11 @@ def _add_state(parser: ArgumentParser) -> None:
 
 
 def _up(arguments: Namespace) -> int:
+    from fairlead.embedded.store.claim import refuse_unsafe
+
     directory = find_state_directory(arguments.state)
+    if directory.path.exists():
+        refuse_unsafe(directory)  # whoever answers there may be somebody else's
     if is_running(directory):
         return _show_running(directory, arguments)
     if arguments.detach:

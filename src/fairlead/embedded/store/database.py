@@ -146,7 +146,7 @@ class Store:
         """Move what was written into the one file: what is in the log can be lost with it."""
         if self._tended == self._connection.total_changes:
             return
-        with suppress(sqlite3.OperationalError):  # no room; it stays where it is
+        with suppress(sqlite3.Error):  # no room; it stays where it is, and the next read tells
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         self._watermark.sync()
         self._tended = self._connection.total_changes
