@@ -20,6 +20,7 @@ from fairlead.embedded.machines.kind import Life, Seed
 from fairlead.embedded.serve.certificates import make_or_read
 from fairlead.embedded.serve.plane import ControlPlane
 from fairlead.embedded.state_directory import StateDirectory
+from fairlead.embedded.store.database import Store
 from fairlead.rollout.secrets import UserData
 from pool_documents import pool_document
 
@@ -133,6 +134,7 @@ def running(path: Path) -> Iterator[Running]:
 
 def make_certificates(path: Path, ago: timedelta) -> None:
     directory = StateDirectory(path)
+    Store(directory).close()  # so that the directory is a control plane's
     directory.make()
     make_or_read(directory.certificates, now=datetime.now(UTC) - ago)
 
