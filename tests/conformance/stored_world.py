@@ -243,8 +243,8 @@ class StoredWorld(SimWorld):
         moved = self.edge.machines.observe_templates()
         return moved + super().run_machines()
 
-    def delete(self, name: str) -> None:
-        self.edge.machines.delete_machine(name)
+    def delete(self, name: str, *, skips_drain: bool = False) -> None:
+        self.edge.machines.delete_machine(name, skips_drain=skips_drain)
 
     # The seams: each write is named for the log, and is one transaction.
 

@@ -262,6 +262,37 @@ def test_a_machine_that_was_told_to_leave_keeps_its_first_reason_for_ever(world:
     assert world.gone["workers-a"].reason == "imageBase changed"
 
 
+def test_a_stuck_drain_ends_with_its_limit_or_when_its_owner_does_not_wait(
+    world: SimWorld,
+) -> None:
+    with_machine(world)
+    world.create_machine(POOL, "workers-b", FIRST)
+    world.run_machines()
+    world.stuck = {"workers-a", "workers-b"}
+    world.remove_machine("workers-a", "too many machines")
+    world.remove_machine("workers-b", "too many machines")
+    told_at = world.clock.now
+    world.apply_settings("workers-a", NodeSettings(drain_timeout=timedelta(minutes=5)))
+    world.apply_settings("workers-b", NodeSettings())
+
+    world.clock.advance(timedelta(minutes=4))
+    world.run_machines()
+    assert [machine.since for machine in world.list_machines(POOL)] == [told_at, told_at]
+    world.clock.advance(timedelta(minutes=1))
+    world.run_machines()
+    assert [machine.name for machine in world.list_machines(POOL)] == ["workers-b"]
+
+    world.delete("workers-b", skips_drain=True)
+    restart(world)
+    (leaving,) = world.list_machines(POOL)
+    assert (leaving.reason, leaving.since, leaving.skips_drain) == (
+        "too many machines", told_at, True,
+    )  # fmt: skip
+    world.run_machines()
+
+    assert world.list_machines(POOL) == ()
+
+
 def test_a_machine_heads_for_a_revision_whose_pair_exists(world: SimWorld) -> None:
     with_machine(world)
     world.run_machines()

@@ -11,6 +11,8 @@ from fairlead.answers.reply import Health
 from fairlead.answers.words import Phase
 from fairlead.controller.loop import Failure
 from fairlead.controller.reconcile import Chance, reconcile
+from fairlead.embedded.machines.kind import Life
+from fairlead.embedded.machines.next_move import Become, Destroy, Sight, next_move
 from fairlead.embedded.state_directory import StateDirectory
 from fairlead.embedded.store.database import Store
 from fairlead.embedded.store.world import EmbeddedWorld
@@ -96,8 +98,7 @@ class StoredPlane:
 
     def _run(self, machine: Machine) -> bool:
         if machine.is_leaving:
-            self.world.machines.mark_gone(machine.name)
-            return True
+            return self._leave(machine)
         if machine.phase is not Phase.BOOTING and not machine.is_in_flight:
             return False
         revision = machine.heading_for or machine.revision
@@ -113,6 +114,16 @@ class StoredPlane:
             )
         )
         return True
+
+    def _leave(self, machine: Machine) -> bool:
+        stored = self.world.machines.find_machine(machine.name)
+        assert stored is not None
+        move = next_move(stored, Sight(life=Life.UP, leaving_since=machine.since), self.now())
+        if isinstance(move, Destroy):
+            self.world.machines.mark_gone(machine.name)
+        elif isinstance(move, Become):
+            self.world.machines.write_machine(move.machine)
+        return move is not None
 
     def _draw_token(self) -> str:
         self._drawn += 1

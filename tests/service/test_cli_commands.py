@@ -352,6 +352,23 @@ def test_a_machine_is_shown_explained_and_deleted(workers: Commands) -> None:
     assert (again.code, again.err) == (2, f"fairlead: {name}: this machine is gone already\n")
 
 
+def test_a_machine_whose_drain_is_stuck_is_forced_to_go(workers: Commands) -> None:
+    name = workers.machines()[0]
+    workers.run("machine", "fault", name, "stuck-drain")
+    workers.run("machine", "delete", name)
+    workers.settle()
+    assert name in workers.machines()
+
+    said = workers.run("machine", "delete", name, "--force", "--dry-run")
+    assert said.out == f"{name} would leave: deleted by hand, without its drain\n"
+    assert name in workers.machines()
+    said = workers.run("machine", "delete", name, "--force")
+    assert said.out == f"{name} leaves: deleted by hand, without its drain\n"
+    workers.settle()
+
+    assert name not in workers.machines()
+
+
 def test_faults_are_put_on_a_machine_or_on_the_next_ones(workers: Commands) -> None:
     name = workers.machines()[0]
 

@@ -55,12 +55,13 @@ def template_steps(seen: Snapshot, template: Template | None) -> tuple[Step, ...
 
 def setting_steps(wanted: Wanted) -> tuple[Step, ...]:
     """Return the steps that bring settings to running machines."""
-    is_paused = wanted.policy.active_pause(wanted.now) is not None
-    if wanted.is_stopped or is_paused or wanted.problems or wanted.is_leaving:
+    if wanted.is_stopped or wanted.problems:
         return ()
     settings = wanted.policy.settings
+    is_held = wanted.policy.active_pause(wanted.now) is not None or wanted.is_leaving
     return tuple(
         ApplySettings(machine.name, settings)
         for machine in wanted.seen.machines
-        if not machine.is_leaving and machine.settings != settings
+        # A pause, or the end of the pool, does not keep a limit from a drain under way.
+        if machine.settings != settings and (machine.is_leaving or not is_held)
     )

@@ -43,7 +43,9 @@ class Machine:
     heading_for: id that an in-place change is taking it to, or ''.
     ready_at: since when it is ready, for soaking. problem: what it waits for or died of, as its
     edge says (a disruption budget, a quota, the end of its flight record).
-    reason: why it was told to leave; it stays with the machine.
+    reason: why it was told to leave; it stays with the machine. since: when it was told to leave
+    or to change, or stopped being ready; None if it does none of these, or nobody noted it.
+    skips_drain: its owner wants it gone without waiting for its drain.
     """
 
     name: str
@@ -56,6 +58,8 @@ class Machine:
     ready_at: datetime | None = None
     problem: str = ""
     reason: str = ""
+    since: datetime | None = None
+    skips_drain: bool = False
     settings: NodeSettings = field(default_factory=NodeSettings)
 
     @property

@@ -131,14 +131,16 @@ def _estimate(count: int, desired: int, policy: Policy) -> timedelta:
 
 def _creates(situation: Situation) -> list[CreateMachine]:
     total, desired = len(situation.machines), situation.desired
-    missing = desired - total
+    room = desired + situation.policy.surge(desired) - total
+    # One that leaves is made good at once where the surge has room: its drain may never end.
+    staying = sum(not machine.is_leaving for machine in situation.machines)
+    missing = min(desired - staying, room)
     rolls = is_rolling(situation) and situation.policy.strategy is Strategy.ROLLING
     if rolls and not gate_waits(situation) and not machines_beyond(situation):
         updated = sum(
             machine.revision == situation.target and not machine.is_leaving
             for machine in situation.machines
         )
-        room = desired + situation.policy.surge(desired) - total
         missing = max(missing, min(room, allowance_now(situation).machines - updated))
     return [CreateMachine(situation.target)] * max(missing, 0)
 

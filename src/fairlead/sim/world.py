@@ -118,10 +118,15 @@ class SimWorld:
         return False
 
     def _leave(self, machine: Machine) -> bool:
-        if machine.name in self.stuck:
+        if machine.name in self.stuck and not self._is_drain_over(machine):
             return False
         self.gone[machine.name] = self.living.pop(machine.name)
         return True
+
+    def _is_drain_over(self, machine: Machine) -> bool:
+        limit = machine.settings.drain_timeout
+        waited = self.clock.now - (machine.since or self.clock.now)
+        return machine.skips_drain or (limit is not None and waited >= limit)
 
     def _change(self, machine: Machine) -> bool:
         if machine.phase is Phase.FAILED:
@@ -138,6 +143,7 @@ class SimWorld:
                     booted=token.served.id,
                     phase=Phase.READY,
                     ready_at=self.clock.now,
+                    since=None,
                 )
             )
         return True
@@ -179,21 +185,26 @@ class SimWorld:
         """Let a ready machine become not ready."""
         machine = self.living[name]
         if machine.phase is Phase.READY:
-            self._put(replace(machine, phase=Phase.NOT_READY, ready_at=None))
+            lost = replace(machine, phase=Phase.NOT_READY, ready_at=None)
+            self._put(replace(lost, since=self.clock.now))
 
     def recover(self, name: str) -> None:
         """Let a machine that is not ready be ready again."""
         machine = self.living[name]
         if machine.phase is Phase.NOT_READY:
-            self._put(replace(machine, phase=Phase.READY, ready_at=self.clock.now))
+            self._put(replace(machine, phase=Phase.READY, ready_at=self.clock.now, since=None))
 
-    def delete(self, name: str) -> None:
-        """Let the owner delete a machine by hand."""
-        self.release_machine(self.living[name], "deleted by hand")
+    def delete(self, name: str, *, skips_drain: bool = False) -> None:
+        """Let the owner delete a machine by hand. The first reason stays."""
+        if not self.living[name].is_leaving:
+            self.release_machine(self.living[name], "deleted by hand")
+        if skips_drain:
+            self._put(replace(self.living[name], skips_drain=True))
 
     def release_machine(self, machine: Machine, reason: str) -> None:
         """Let a machine begin to drain."""
-        self._put(replace(machine, phase=Phase.LEAVING, reason=reason, ready_at=None))
+        leaving = replace(machine, phase=Phase.LEAVING, reason=reason, ready_at=None)
+        self._put(replace(leaving, since=self.clock.now))
 
     def delete_pool(self, pool: str = "workers") -> None:
         """Let the owner delete a pool."""
@@ -330,7 +341,7 @@ class SimWorld:
         machine = self.living[name]
         self._need_pair(machine.pool, revision)
         self._write("change", name)
-        self.living[name] = replace(machine, heading_for=revision)
+        self.living[name] = replace(machine, heading_for=revision, since=self.clock.now)
 
     def apply_settings(self, name: str, settings: NodeSettings) -> None:
         """Give a running machine its settings."""

@@ -160,12 +160,21 @@ def test_a_ready_machine_that_fell_is_not_ready(life: Life) -> None:
 
 
 def test_a_fallen_machine_boots_from_what_it_has_and_is_ready_once_it_lives() -> None:
-    fallen = ready(phase=Phase.NOT_READY, ready_at=None, problem="it no longer runs")
+    fallen = ready(phase=Phase.NOT_READY, ready_at=None, problem="it no longer runs", since=NOW)
 
     assert move_of(fallen, Life.DOWN) == Restart()
     assert move_of(fallen, Life.BOOTING) is None
-    back = move_of(fallen, Life.UP)
-    assert back == Become(replace(fallen.machine, phase=Phase.READY, ready_at=NOW, problem=""))
+    well = replace(fallen.machine, phase=Phase.READY, ready_at=NOW, problem="", since=None)
+    assert move_of(fallen, Life.UP) == Become(well)
+
+
+def test_since_when_a_machine_is_fallen_is_noted_also_if_an_older_release_did_not() -> None:
+    fallen = ready(phase=Phase.NOT_READY, ready_at=None, problem="it no longer runs")
+
+    for machine in (ready(), fallen):
+        move = move_of(machine, Life.DOWN)
+        assert isinstance(move, Become)
+        assert move.machine.since == NOW
 
 
 def test_a_ready_machine_of_which_nothing_is_left_has_failed() -> None:
@@ -217,6 +226,14 @@ def test_a_stuck_drain_ends_with_its_timeout() -> None:
 
     assert isinstance(early, Become)
     assert late == Destroy()
+
+
+def test_a_stuck_drain_ends_at_once_if_its_owner_does_not_wait_for_it() -> None:
+    stuck = replace(
+        ready(phase=Phase.LEAVING, reason="x", skips_drain=True), fault=Fault.STUCK_DRAIN
+    )
+
+    assert move_of(stuck, Life.UP, leaving_since=NOW) == Destroy()
 
 
 def test_a_change_in_place_boots_the_other_revision() -> None:

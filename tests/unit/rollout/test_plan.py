@@ -151,6 +151,7 @@ def test_repair_removes_a_dead_machine_and_says_what_it_died_of() -> None:
     assert planned(*machines, policy=Policy(auto_repair=True)) == [
         RemoveMachine("b", "repair: disk is gone"),
         RemoveMachine("c", "repair: never joined; stage fetch: 511"),
+        CreateMachine("new"),
     ]
 
 

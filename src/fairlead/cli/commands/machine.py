@@ -22,6 +22,9 @@ DELETE_EXAMPLE = """\
 example: one machine goes; its pool makes another
   fairlead machine delete MACHINE
 
+--force ends a drain that does not end by itself: what still runs on the machine is cut off.
+  fairlead machine delete MACHINE --force
+
 In a pool with the strategy OnDelete this is how a rollout moves on.
 """
 FAULT_EXAMPLE = """\
@@ -29,6 +32,10 @@ example: a machine that fails while it runs, and a next one whose boot fails
   fairlead machine fault MACHINE break
   fairlead machine fault --next workers fail-boot --count 2
 """
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from fairlead.answers.document import Document
 
 FAULTS = tuple(fault.value for fault in Fault)
 
@@ -43,6 +50,7 @@ def add_commands(parser: ArgumentParser) -> None:
     show.add_argument("name", metavar="NAME", help="name of the machine")
     delete = add_command(commands, "delete", "remove one machine", DELETE_EXAMPLE, _delete)
     delete.add_argument("name", metavar="NAME", help="name of the machine")
+    delete.add_argument("--force", action="store_true", help="do not wait for its drain")
     add_dry_run(delete)
     purpose = "let a machine, or the next of a pool, fail on purpose"
     fault = add_command(commands, "fault", purpose, FAULT_EXAMPLE, _fault)
@@ -86,12 +94,15 @@ def _delete(arguments: Namespace) -> int:
     machine = client.machine(arguments.name)
     if machine.gone_at:
         raise InputError("this machine is gone already", field=arguments.name)
-    answer = machine if arguments.dry_run else client.delete_machine(arguments.name)
+    answer: Document = machine
+    if not arguments.dry_run:
+        answer = client.delete_machine(arguments.name, force=arguments.force)
     if arguments.json:
         write_answer(answer)
     else:
         verb = "would leave" if arguments.dry_run else "leaves"
-        sys.stdout.write(f"{arguments.name} {verb}: deleted by hand\n")
+        how = ", without its drain" if arguments.force else ""
+        sys.stdout.write(f"{arguments.name} {verb}: deleted by hand{how}\n")
     return 0
 
 

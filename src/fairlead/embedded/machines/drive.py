@@ -28,6 +28,7 @@ from fairlead.embedded.store.machines import StoredMachine
 from fairlead.embedded.store.world import EmbeddedWorld
 from fairlead.errors import FairleadError, UnavailableError
 from fairlead.payload.bearer import issued
+from fairlead.rollout.machines import Machine
 from fairlead.rollout.secrets import UserData
 
 # How many machines start or stop at once: more only makes each of them slower.
@@ -98,11 +99,13 @@ class Driver:
             last_words=self._kind.last_words(machine.name)
             if machine.phase is Phase.BOOTING
             else "",
-            leaving_since=self._leaving_since(machine.name) if is_stuck else None,
+            leaving_since=self._leaving_since(machine) if is_stuck else None,
         )
 
-    def _leaving_since(self, name: str) -> datetime | None:
-        events = self._world.journal.read_machine_events(name)
+    def _leaving_since(self, machine: Machine) -> datetime | None:
+        if machine.since is not None:
+            return machine.since
+        events = self._world.journal.read_machine_events(machine.name)
         told = (event.at for event in events if event.kind is EventKind.MACHINE_LEAVES)
         return min(told, default=None)
 

@@ -97,7 +97,8 @@ def _leave(stored: StoredMachine, sight: Sight, now: datetime) -> Move | None:
     machine = stored.machine
     limit = machine.settings.drain_timeout
     waited = now - sight.leaving_since if sight.leaving_since else timedelta()
-    if stored.fault is not Fault.STUCK_DRAIN or (limit is not None and waited >= limit):
+    is_over = machine.skips_drain or (limit is not None and waited >= limit)
+    if stored.fault is not Fault.STUCK_DRAIN or is_over:
         return Destroy()
     return _told(machine, STUCK)
 
@@ -156,18 +157,19 @@ def _change(stored: StoredMachine, sight: Sight, now: datetime) -> Move | None:
     if report.exit_code != 0:
         return _fail(machine, failure_text(report))
     changed = replace(machine, revision=machine.heading_for, heading_for="", problem="")
-    return Become(replace(changed, phase=Phase.READY, ready_at=now))
+    return Become(replace(changed, phase=Phase.READY, ready_at=now, since=None))
 
 
 def _live(machine: Machine, sight: Sight, now: datetime) -> Move | None:
     if sight.life is Life.UP:
         if machine.phase is Phase.READY:
             return None
-        return Become(replace(machine, phase=Phase.READY, ready_at=now, problem=""))
+        return Become(replace(machine, phase=Phase.READY, ready_at=now, problem="", since=None))
     if sight.life is Life.ABSENT:
         return _fail(machine, VANISHED)
-    if machine.phase is Phase.READY:
-        return Become(replace(machine, phase=Phase.NOT_READY, ready_at=None, problem=FALLEN))
+    if machine.phase is Phase.READY or machine.since is None:
+        fallen = replace(machine, phase=Phase.NOT_READY, ready_at=None, problem=FALLEN)
+        return Become(replace(fallen, since=now))
     return Restart() if sight.life in (Life.DOWN, Life.OFF) else None
 
 

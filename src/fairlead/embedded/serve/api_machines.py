@@ -68,9 +68,9 @@ class MachineRoutes:
 
     async def delete(self, request: Request) -> Response:
         """Tell a machine to leave, because its owner says so."""
-        await read_fields(request, {})
+        fields = await read_fields(request, {"force": bool})
         name = self._find_living(request).machine.name
-        self._plane.world.machines.delete_machine(name)
+        self._plane.world.machines.delete_machine(name, skips_drain=fields["force"])
         self._plane.wake()
         return answered(Done())
 

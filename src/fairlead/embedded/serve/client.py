@@ -139,9 +139,9 @@ class Client:
         """Return one machine in full."""
         return self._ask(MachineDetail, "GET", "machines", name)
 
-    def delete_machine(self, name: str) -> Done:
-        """Tell a machine to leave."""
-        return self._ask(Done, "DELETE", "machines", name)
+    def delete_machine(self, name: str, *, force: bool = False) -> Done:
+        """Tell a machine to leave; force: without waiting for its drain."""
+        return self._ask(Done, "DELETE", "machines", name, body={"force": force})
 
     def break_machine(self, name: str, fault: Fault) -> Done:
         """Say what a machine does wrong from here on."""

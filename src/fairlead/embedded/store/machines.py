@@ -151,13 +151,14 @@ class StoredMachines:
             raise InvariantError(f"{name} is removed without a reason")
         stored = self._known(name)
         if stored.gone_at is None and not stored.machine.is_leaving:
-            self._write(replace(stored.machine, phase=Phase.LEAVING, reason=reason, ready_at=None))
+            leaving = replace(stored.machine, phase=Phase.LEAVING, reason=reason, ready_at=None)
+            self._write(replace(leaving, since=self._now()))
 
     def change_machine(self, name: str, revision: str) -> None:
         """Take a machine to another revision in place. Raises InvariantError without its pair."""
         machine = self._living(name)
         self._need_pair(machine.pool, revision)
-        self._write(replace(machine, heading_for=revision))
+        self._write(replace(machine, heading_for=revision, since=self._now()))
 
     def apply_settings(self, name: str, settings: NodeSettings) -> None:
         """Give a running machine its labels, taints and timeouts."""
@@ -226,7 +227,14 @@ class StoredMachines:
         known = self._living(machine.name)
         seen = replace(machine, settings=known.settings)
         if known.is_leaving:
-            seen = replace(seen, phase=Phase.LEAVING, reason=known.reason, ready_at=None)
+            seen = replace(
+                seen,
+                phase=Phase.LEAVING,
+                reason=known.reason,
+                ready_at=None,
+                since=known.since,
+                skips_drain=known.skips_drain,
+            )
         if seen != known:
             self._write(seen)
 
@@ -277,12 +285,19 @@ class StoredMachines:
             )
             connection.execute("DELETE FROM machine_tokens WHERE machine = ?", (name,))
 
-    def delete_machine(self, name: str) -> None:
-        """Let the owner delete a machine by hand. Raises InputError if there is none."""
+    def delete_machine(self, name: str, *, skips_drain: bool = False) -> None:
+        """
+        Let the owner delete a machine by hand. Raises InputError if there is none.
+
+        skips_drain: it goes at once, also if it was told to leave before and its drain is stuck.
+        """
         stored = self.find_machine(name)
         if stored is None or stored.gone_at is not None:
             raise InputError(f"there is no machine {name!r}")
         self.remove_machine(name, BY_HAND)
+        machine = self._living(name)
+        if skips_drain and not machine.skips_drain:
+            self._write(replace(machine, skips_drain=True))
 
     def observe_templates(self) -> int:
         """Note that every template was seen as it is; return how many were not yet."""
