@@ -10,8 +10,10 @@ class MachineAnswer(Document, frozen=True, kw_only=True):
     """
     One machine, living or gone.
 
-    revision: what its template named. booted: what it fetched, or ''. heading_for: what a change in
-    place takes it to, or ''. kind, fault, boot_ms: what only its edge knows.
+    revision: what its template named. version: of Kubernetes, in that revision; '' if it is not
+    known any more. booted: what it fetched, or ''. heading_for: what a change in place takes it to,
+    or ''. since: when it was told to leave or to change, or stopped being ready. kind, fault,
+    boot_ms: what only its edge knows.
     """
 
     name: str
@@ -24,6 +26,8 @@ class MachineAnswer(Document, frozen=True, kw_only=True):
     ready_at: Moment | None
     problem: str
     reason: str
+    version: str = ""
+    since: Moment | None = None
     kind: str = ""
     fault: Fault = Fault.NONE
     gone_at: Moment | None = None

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable
 
 from fairlead.answers.document import Document, Json
 from fairlead.answers.leaf import LeafDifference
+from fairlead.answers.text import shortened
 from fairlead.answers.wait import Wait
 from fairlead.answers.words import ChangeClass, LeafClass
 
@@ -102,7 +103,7 @@ def moved(found: Plan, shown: Plan, besides: Collection[str] = ()) -> str:
 
 
 def _value(value: Json) -> str:
-    return "not set" if value is None else json.dumps(value)[:LONGEST_VALUE]
+    return "not set" if value is None else shortened(json.dumps(value), LONGEST_VALUE)
 
 
 def named(names: Collection[str]) -> str:

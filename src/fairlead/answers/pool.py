@@ -56,16 +56,24 @@ class RolloutAnswer(Document, frozen=True, kw_only=True):
     plan: Plan | None
 
 
+class Way(Document, frozen=True, kw_only=True):
+    """A way out: a command, and what it does. FILE and NAME stand for the reader's own."""
+
+    command: str
+    says: str
+
+
 class Verdict(Document, frozen=True, kw_only=True):
     """
     Whether following a pool may end: complete, or stuck on something that only a person can end.
 
-    needs: what that is, or ''. command: what ends it.
+    needs: what that is, or ''. command: what ends it. ways: all that do, the nearest first.
     """
 
     is_complete: bool
     needs: str = ""
     command: str = ""
+    ways: tuple[Way, ...] = ()
 
 
 class PoolAnswer(Standing, frozen=True, kw_only=True):

@@ -51,6 +51,11 @@ def moment_text(when: datetime) -> str:
     return when.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
+def shortened(text: str, longest: int) -> str:
+    """Return a text; one that is too long as its beginning, with a mark that it goes on."""
+    return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
 def _placed(error: Exception, field: str) -> InputError:
     told = str(error)
     place = _PLACE.search(told)

@@ -13,6 +13,7 @@ class PoolState(enum.Enum):
     NEW = "New"
     SETTLED = "Settled"
     DRIFTED = "Drifted"
+    UNSETTLED = "Unsettled"  # nothing is rolled out, and machines are missing, sick or too many
     ROLLING_OUT = "RollingOut"
     SUPERSEDING = "Superseding"
     HELD = "Held"
@@ -45,6 +46,7 @@ class WaitFor(enum.Enum):
     WINDOW = "OutsideWindow"
     HALT = "Halted"
     PLAN = "PlanExceeded"
+    REPAIR = "TooManyUnhealthy"  # autoRepair gave up
     SOAK = "Soaking"
     OWNER = "WaitsForOwner"  # OnDelete
     JOIN = "MachineNotJoined"
@@ -109,6 +111,9 @@ class EventKind(enum.Enum):
     CHANGE_CLEARED = "PlatformChangeCleared"
     MACHINES_CREATED = "MachinesCreated"
     MACHINE_LEAVES = "MachineLeaves"
+    DRAIN_SKIPPED = "DrainSkipped"
+    REPAIR_STOPPED = "RepairStopped"
+    REPAIR_GOES_ON = "RepairGoesOn"
     SECRET_RECREATED = "SecretRecreated"  # noqa: S105 - the name of an event
     SEEDED = "Seeded"
     SEEDED_WITHOUT_EVIDENCE = "SeededWithoutEvidence"

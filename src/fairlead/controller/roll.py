@@ -36,7 +36,7 @@ def facts_after(
         progress = _progress_of(wanted, plan, template)
     return PoolFacts(
         decision=decision,
-        record=record,
+        record=replace(record, repair_stopped=_repair_stopped(plan)),
         template=template,
         steps=plan.steps,
         progress=progress,
@@ -44,6 +44,7 @@ def facts_after(
         waits=_all_waits(waits + plan.waits, record, template),
         refreshes=refreshes(wanted, record),
         problems=wanted.problems,
+        repairs=wanted.policy.auto_repair,
         fetched=any(machine.booted for machine in wanted.seen.machines),
     )
 
@@ -54,6 +55,11 @@ def _machine_plan(wanted: Wanted, situation: Situation) -> MachinePlan:
     if wanted.seen.replaces_by_itself:
         return watch_edge(situation)
     return plan_machines(situation)
+
+
+def _repair_stopped(plan: MachinePlan) -> str:
+    told = (wait.says for wait in plan.waits if wait.wait_for is WaitFor.REPAIR)
+    return next(told, "")
 
 
 def _progress_of(wanted: Wanted, plan: MachinePlan, template: Template | None) -> Progress | None:

@@ -1,15 +1,9 @@
 """The state of a pool, from the facts after a pass. The first row that holds decides."""
 
 from fairlead.answers.words import PoolState, WaitFor
-from fairlead.decision.decision import (
-    Adopt,
-    DeletePool,
-    HoldPlatformChange,
-    ReplaceMachines,
-    Unknown,
-)
+from fairlead.decision.decision import DeletePool, HoldPlatformChange, Unknown
 from fairlead.rollout.machines import Machine
-from fairlead.timeline.conditions import PoolFacts
+from fairlead.timeline.conditions import PoolFacts, held_by
 
 HOLDS = {WaitFor.STOP, WaitFor.PAUSE, WaitFor.WINDOW, WaitFor.PLAN}
 
@@ -18,17 +12,19 @@ def state_of(facts: PoolFacts) -> PoolState:
     """Return where the pool is."""
     record = facts.record
     waiting = {wait.wait_for for wait in facts.waits}
-    wants_more = record.is_rolling or isinstance(facts.decision, ReplaceMachines | Adopt)
+    gate = held_by(facts)
     is_leaving = isinstance(facts.decision, DeletePool)
     rows = (
         (is_leaving and WaitFor.STOP in waiting, PoolState.HELD),
         (is_leaving, PoolState.LEAVING),
         (isinstance(facts.decision, Unknown) or bool(facts.problems), PoolState.BLOCKED),
         (WaitFor.HALT in waiting and record.is_rolling, PoolState.BLOCKED),
-        (wants_more and bool(waiting & HOLDS), PoolState.HELD),
+        (WaitFor.REPAIR in waiting, PoolState.BLOCKED),
+        (gate is not None and gate.wait_for in HOLDS, PoolState.HELD),
         (record.target is None, PoolState.NEW),
         (record.is_rolling and _is_superseding(facts), PoolState.SUPERSEDING),
         (record.is_rolling, PoolState.ROLLING_OUT),
+        (facts.progress is not None and not facts.progress.is_settled, PoolState.UNSETTLED),
         (isinstance(facts.decision, HoldPlatformChange), PoolState.DRIFTED),
     )
     return next((state for holds, state in rows if holds), PoolState.SETTLED)

@@ -13,12 +13,14 @@ from fairlead.rollout.leave import REASON
 from fairlead.rollout.machines import Machine
 from fairlead.rollout.plan import MachinePlan, rollout_waits
 from fairlead.rollout.progress import machine_waits
+from fairlead.rollout.repair import repair_waits
 from fairlead.rollout.situation import (
     Situation,
     allowance_now,
     gate_waits,
     is_rolling,
     machines_beyond,
+    told_gates,
 )
 
 
@@ -41,7 +43,7 @@ def is_held(situation: Situation) -> bool:
 
 def watch_edge(situation: Situation) -> MachinePlan:
     """Return no steps, the machines as they are, and what is waited for."""
-    waits = [*gate_waits(situation)]
+    waits = [*told_gates(situation), *repair_waits(situation)]
     if situation.is_leaving:
         if not situation.is_stopped:
             waits.append(Wait(wait_for=WaitFor.EDGE, says="its edge removes the machines"))

@@ -12,14 +12,15 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import assert_never
 
-from fairlead.answers.plan import Plan
+from fairlead.answers.plan import Plan, named
 from fairlead.answers.wait import Wait
 from fairlead.answers.words import ChangeClass, Phase, Strategy, WaitFor
 from fairlead.rollout.in_place import change_steps
 from fairlead.rollout.leave import farewell_steps
 from fairlead.rollout.machines import Machine, oldest_first
-from fairlead.rollout.policy import MOST_REPAIRED, Policy
+from fairlead.rollout.policy import Policy
 from fairlead.rollout.progress import failure_of, machine_waits
+from fairlead.rollout.repair import repair_steps, repair_waits
 from fairlead.rollout.situation import (
     Situation,
     allowance_now,
@@ -29,6 +30,7 @@ from fairlead.rollout.situation import (
     machines_beyond,
     may_scale,
     stale_machines,
+    told_gates,
 )
 from fairlead.rollout.step import ChangeMachine, CreateMachine, RemoveMachine
 
@@ -57,7 +59,7 @@ def plan_machines(situation: Situation) -> MachinePlan:
     while found := _next_steps(present):
         steps += found
         present = replace(present, machines=machines_after(present, found))
-    waits = (*gate_waits(present), *rollout_waits(present))
+    waits = (*told_gates(present), *repair_waits(present), *rollout_waits(present))
     waits += machine_waits(present.machines, present.policy, present.now)
     return MachinePlan(tuple(steps), present.machines, waits)
 
@@ -84,11 +86,11 @@ def machines_after(situation: Situation, steps: Iterable[MachineChange]) -> tupl
                     created_at=situation.now,
                 )
             case RemoveMachine():
-                machines[step.machine] = replace(
-                    machines[step.machine], phase=Phase.LEAVING, reason=step.reason
-                )
+                leaving = replace(machines[step.machine], phase=Phase.LEAVING, reason=step.reason)
+                machines[step.machine] = replace(leaving, since=situation.now)
             case ChangeMachine():
-                machines[step.machine] = replace(machines[step.machine], heading_for=step.revision)
+                changing = replace(machines[step.machine], heading_for=step.revision)
+                machines[step.machine] = replace(changing, since=situation.now)
             case _:
                 assert_never(step)
     return tuple(machines.values())
@@ -98,7 +100,7 @@ def _next_steps(situation: Situation) -> list[MachineChange]:
     staying = [machine for machine in situation.machines if not machine.is_leaving]
     if may_scale(situation):
         leaving: dict[str, MachineChange] = {}
-        for reasons in (_surplus, _retries, _repairs):
+        for reasons in (_surplus, _retries, repair_steps):
             for step in reasons(situation, staying):
                 leaving.setdefault(step.machine, step)
         if leaving:
@@ -171,20 +173,6 @@ def _retries(situation: Situation, staying: list[Machine]) -> list[RemoveMachine
     ]
 
 
-def _repairs(situation: Situation, staying: list[Machine]) -> list[RemoveMachine]:
-    policy = situation.policy
-    if not policy.auto_repair or situation.halted:
-        return []
-    failures = [
-        (machine, failure)
-        for machine in staying
-        if (failure := failure_of(machine, policy, situation.now))
-    ]
-    if len(failures) > MOST_REPAIRED:
-        return []
-    return [RemoveMachine(machine.name, f"repair: {failure}") for machine, failure in failures]
-
-
 def _replace(situation: Situation, staying: list[Machine]) -> list[MachineChange]:
     policy = situation.policy
     if policy.strategy is Strategy.ON_DELETE:
@@ -202,7 +190,7 @@ def rollout_waits(situation: Situation) -> list[Wait]:
     if not is_rolling(situation):
         return []
     if beyond := machines_beyond(situation):
-        says = f"the plan that was shown does not hold {', '.join(beyond[:3])}"
+        says = f"the plan that was shown does not hold {named(beyond)}"
         return [Wait(wait_for=WaitFor.PLAN, says=says)]
     stale = stale_machines(situation)
     if situation.policy.strategy is Strategy.ON_DELETE:

@@ -20,10 +20,11 @@ PER_CENT = 100
 
 DEFAULT_ESTIMATE = timedelta(minutes=10)
 DEFAULT_JOIN_TIMEOUT = timedelta(minutes=20)
+DEFAULT_READY_TIMEOUT = timedelta(minutes=8)
 DEFAULT_HALT_AFTER = 2
 
 # Above this many unhealthy machines the cause is not the machines.
-MOST_REPAIRED = 2
+DEFAULT_MAX_UNHEALTHY = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +70,13 @@ class Policy:
     halt_after: int = DEFAULT_HALT_AFTER
     estimate: timedelta = DEFAULT_ESTIMATE
     join_timeout: timedelta = DEFAULT_JOIN_TIMEOUT
+    ready_timeout: timedelta = DEFAULT_READY_TIMEOUT
     pause: Pause | None = None
     refreshes: bool = False
     maximum_age: Mapping[Severity, timedelta] = field(default_factory=dict)
     content: SecretContent = SecretContent.IGNORE
     auto_repair: bool = False
+    max_unhealthy: Budget = Budget(DEFAULT_MAX_UNHEALTHY)
     force: str = ""
     resume: str = ""
     settings: NodeSettings = field(default_factory=NodeSettings)
@@ -101,8 +104,7 @@ class Policy:
 
 def policy_of(settings: Leaves, find_zone: FindZone) -> Policy:
     """Return the policy of a pool's settings. Raises InputError by field."""
-    strategy = _strategy_of(settings)
-    surge, unavailable = _budgets_of(settings, strategy)
+    strategy, surge, unavailable = _budgets_of(settings)
     estimate = _duration(settings, "rollout.estimate", DEFAULT_ESTIMATE)
     return Policy(
         replicas=_number(settings, "replicas", 0),
@@ -116,25 +118,28 @@ def policy_of(settings: Leaves, find_zone: FindZone) -> Policy:
         halt_after=_number(settings, "rollout.haltAfter", DEFAULT_HALT_AFTER),
         estimate=estimate,
         join_timeout=_duration(settings, "timeouts.join", DEFAULT_JOIN_TIMEOUT),
+        ready_timeout=_duration(settings, "timeouts.ready", DEFAULT_READY_TIMEOUT),
         pause=_pause_of(settings),
         refreshes=settings.get("platformChanges.newNodes") == "Refresh",
         maximum_age=_maximum_age_of(settings),
         content=SecretContent(settings.get("secretContent", "Ignore")),
         auto_repair=settings.get("autoRepair") is True,
+        max_unhealthy=_budget(settings.get("maxUnhealthy", DEFAULT_MAX_UNHEALTHY)),
         force=str(settings.get("force", "")),
         resume=str(settings.get("rollout.resume", "")),
         settings=_node_settings_of(settings),
     )
 
 
-def _budgets_of(settings: Leaves, strategy: Strategy) -> tuple[Budget, Budget]:
-    """Return maxSurge and maxUnavailable. Raises InputError if nothing could ever move."""
+def _budgets_of(settings: Leaves) -> tuple[Strategy, Budget, Budget]:
+    """Return strategy, maxSurge, maxUnavailable. Raises InputError if nothing could ever move."""
+    strategy = _strategy_of(settings)
     surge = _budget(settings.get("management.maxSurge", 1))
     otherwise = 1 if strategy is Strategy.IN_PLACE else 0
     unavailable = _budget(settings.get("management.maxUnavailable", otherwise))
     if strategy is Strategy.ROLLING and not surge.number and not unavailable.number:
         raise InputError("maxSurge and maxUnavailable are both 0", field="spec.management")
-    return surge, unavailable
+    return strategy, surge, unavailable
 
 
 def _windows_of(settings: Leaves, estimate: timedelta, find_zone: FindZone) -> tuple[Window, ...]:

@@ -25,6 +25,11 @@ class Progress:
     failed: tuple[str, ...]
     is_complete: bool
 
+    @property
+    def is_settled(self) -> bool:
+        """Say whether every machine that is wanted is there and ready, and no other."""
+        return self.updated == self.available == self.total == self.desired
+
 
 def progress_of(
     machines: tuple[Machine, ...], template: Template, desired: int, policy: Policy, now: datetime
@@ -52,22 +57,37 @@ def progress_of(
 
 
 def failure_of(machine: Machine, policy: Policy, now: datetime) -> str:
-    """Return what a machine died of, or '' if it did not. One that never joined is dead."""
+    """
+    Return what a machine died of, or '' if it did not.
+
+    Dead is also one that never joined, that was being changed and never came back, or that has
+    not been ready for longer than its owner allows. One that leaves is not: it goes anyway.
+    """
     if machine.phase is Phase.FAILED:
         return machine.problem or "failed without a word"
-    late = machine.created_at + policy.join_timeout <= now
-    if machine.phase is Phase.BOOTING and late and not machine.is_in_flight:
+    deadline = deadline_of(machine, policy)
+    if machine.is_leaving or deadline is None or deadline > now:
+        return ""
+    if machine.is_in_flight:
+        return f"its change never ended; {machine.problem or 'it says nothing'}"
+    if machine.phase is Phase.BOOTING:
         return f"never joined; {machine.problem or 'it left no flight record'}"
-    return ""
+    return f"not ready for too long; {machine.problem or 'it says nothing'}"
 
 
-def join_deadlines(machines: tuple[Machine, ...], policy: Policy) -> tuple[datetime, ...]:
-    """Return when each booting machine counts as one that never joined."""
-    return tuple(
-        machine.created_at + policy.join_timeout
-        for machine in machines
-        if machine.phase is Phase.BOOTING
-    )
+def deadline_of(machine: Machine, policy: Policy) -> datetime | None:
+    """Return when what a machine is doing counts as failed, or its drain is cut short."""
+    since = machine.since
+    if machine.is_leaving:
+        limit = machine.settings.drain_timeout
+        return since + limit if since and limit else None
+    if machine.is_in_flight:
+        return since + policy.join_timeout if since else None
+    if machine.phase is Phase.BOOTING:
+        return machine.created_at + policy.join_timeout
+    if machine.phase is Phase.NOT_READY and since:
+        return since + policy.ready_timeout
+    return None
 
 
 def halt_cause(
@@ -90,21 +110,34 @@ def machine_waits(machines: tuple[Machine, ...], policy: Policy, now: datetime) 
     Return what the machines themselves keep a rollout waiting for.
 
     A machine is named if it says what is wrong; those that just take their time are counted.
+    Where no moment is given, a machine that is named does not come back by itself.
     """
     waits: list[Wait] = []
-    quiet: dict[WaitFor, list[Machine]] = {}
+    quiet: dict[WaitFor, list[datetime | None]] = {}
     for machine in machines:
         kind = _wait_kind(machine)
         if kind is None:
             continue
-        if says := failure_of(machine, policy, now) or machine.problem:
-            waits.append(Wait(wait_for=kind, says=f"{machine.name}: {says}", machine=machine.name))
+        deadline = deadline_of(machine, policy)
+        until = deadline if deadline and deadline > now else None
+        says = failure_of(machine, policy, now) or machine.problem
+        if says := says or _slow_drain(machine, policy, now):
+            told = f"{machine.name}: {says}"
+            waits.append(Wait(wait_for=kind, says=told, machine=machine.name, until=until))
         else:
-            quiet.setdefault(kind, []).append(machine)
+            quiet.setdefault(kind, []).append(until)
     for kind, silent in quiet.items():
-        until = min(join_deadlines(tuple(silent), policy), default=None)
-        waits.append(Wait(wait_for=kind, says=_counted(len(silent), kind), until=until))
+        first = min((until for until in silent if until), default=None)
+        waits.append(Wait(wait_for=kind, says=_counted(len(silent), kind), until=first))
     return tuple(sorted(waits, key=lambda wait: (wait.wait_for.value, wait.says)))
+
+
+def _slow_drain(machine: Machine, policy: Policy, now: datetime) -> str:
+    """Return that a drain without a limit takes longer than all of a replacement should, or ''."""
+    if not machine.is_leaving or machine.since is None or machine.settings.drain_timeout:
+        return ""
+    is_slow = machine.since + policy.estimate <= now
+    return "its drain does not end, and timeouts.drain sets no limit" if is_slow else ""
 
 
 # By value: an enum's own hash is ten times the cost, and every machine is asked on every pass.
@@ -133,4 +166,6 @@ def _counted(count: int, kind: WaitFor) -> str:
 
 
 def _is_updated(machine: Machine, revision: str) -> bool:
-    return machine.revision == revision and not machine.is_in_flight
+    """Say whether a machine has what it should: one that boots or failed has nothing yet."""
+    has_joined = machine.phase in (Phase.READY, Phase.NOT_READY)
+    return machine.revision == revision and has_joined and not machine.is_in_flight

@@ -38,7 +38,7 @@ class PoolRecord:
     honoured: force requests that were answered. held: platform changes that wait.
     failed: machines of the target that failed; halted: why nothing more is replaced, or ''.
     resumed: requests to go on that were seen. forgiven: machines that failed before the last of
-    them and are not gone yet; they count no more.
+    them and are not gone yet; they count no more. repair_stopped: why repair gave up, or ''.
     """
 
     pool: str
@@ -54,6 +54,7 @@ class PoolRecord:
     halted: str = ""
     resumed: tuple[str, ...] = ()
     forgiven: tuple[str, ...] = ()
+    repair_stopped: str = ""
     plan: Plan | None = None
     seeded: Evidence = Evidence.NOTHING
 

@@ -98,6 +98,14 @@ def gate_waits(situation: Situation) -> tuple[Wait, ...]:
     return tuple(waits)
 
 
+def told_gates(situation: Situation) -> tuple[Wait, ...]:
+    """Return the gates that are worth a word: a window holds nobody who is not replaced."""
+    waits = gate_waits(situation)
+    if is_rolling(situation):
+        return waits
+    return tuple(wait for wait in waits if wait.wait_for is not WaitFor.WINDOW)
+
+
 def machines_beyond(situation: Situation) -> list[str]:
     """Return the stale machines that the plan which was shown does not hold."""
     if situation.bound is None:

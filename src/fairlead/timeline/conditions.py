@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from fairlead.answers.pool import Condition
+from fairlead.answers.text import shortened
 from fairlead.answers.wait import Wait
 from fairlead.answers.words import LeafClass, Phase, WaitFor
 from fairlead.decision.decision import (
@@ -17,6 +18,7 @@ from fairlead.decision.decision import (
     Decision,
     DeletePool,
     HoldPlatformChange,
+    Keep,
     ReplaceMachines,
     Unknown,
 )
@@ -36,6 +38,7 @@ MOST_WAITS = 5
 
 # Waits that hold a whole rollout; they give the reason, the others only the message.
 GATES = (WaitFor.STOP, WaitFor.HALT, WaitFor.PAUSE, WaitFor.WINDOW, WaitFor.PLAN)
+BRAKES = (WaitFor.STOP, WaitFor.PAUSE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +48,7 @@ class PoolFacts:
 
     steps: those on machines. pinned_problem: why the pair in use cannot be served, or ''.
     refreshes: new machines get held platform changes. problems: why settings cannot be used, or ''.
+    repairs: the owner wants machines that died replaced.
     """
 
     decision: Decision
@@ -57,6 +61,7 @@ class PoolFacts:
     pinned_problem: str = ""
     refreshes: bool = False
     problems: str = ""
+    repairs: bool = False
     fetched: bool = False
 
 
@@ -77,7 +82,7 @@ def conditions_of(
                 type=kind,
                 status=status,
                 reason=reason,
-                message=message[:LONGEST_MESSAGE],
+                message=shortened(message, LONGEST_MESSAGE),
                 since=since,
             )
         )
@@ -89,10 +94,9 @@ def _rows(facts: PoolFacts) -> Iterator[Row]:
     yield from _updating(facts)
     yield from _valid(facts)
     yield from _machines(facts)
-    gate = _gate(facts)
-    is_held = gate is not None and gate.wait_for in (WaitFor.PAUSE, WaitFor.STOP)
-    if gate and is_held:
-        yield "ReconciliationActive", "False", gate.wait_for.value, gate.says
+    yield _repair(facts)
+    if brake := _first_wait(facts, BRAKES):
+        yield "ReconciliationActive", "False", brake.wait_for.value, brake.says
     else:
         yield "ReconciliationActive", "True", AS_EXPECTED, ""
     seeded = facts.record.seeded
@@ -102,13 +106,34 @@ def _rows(facts: PoolFacts) -> Iterator[Row]:
 
 def sentence_of(facts: PoolFacts) -> str:
     """Return the one sentence that says why machines are, or are not, being replaced."""
-    sentence = explain(facts.decision, refreshes=facts.refreshes)
-    says_it_all = isinstance(facts.decision, ReplaceMachines | Unknown | DeletePool)
-    if not facts.record.is_rolling or says_it_all:
+    sentence = _sentence_without_gates(facts)
+    if isinstance(facts.decision, Unknown):
         return sentence
-    if isinstance(facts.decision, HoldPlatformChange):
+    gate = held_by(facts)
+    return f"{sentence} Not now: {gate.says}." if gate else sentence
+
+
+def _sentence_without_gates(facts: PoolFacts) -> str:
+    sentence = explain(facts.decision, refreshes=facts.refreshes)
+    if isinstance(facts.decision, ReplaceMachines | Unknown | DeletePool):
+        return sentence
+    if facts.record.is_rolling and isinstance(facts.decision, HoldPlatformChange):
         return f"{facts.record.sentence} A further platform change is queued."
-    return facts.record.sentence
+    if facts.record.is_rolling:
+        return facts.record.sentence
+    if isinstance(facts.decision, Keep) and facts.progress:
+        return _unsettled_text(facts.progress) or sentence
+    return sentence
+
+
+def _unsettled_text(progress: Progress) -> str:
+    """Return what is missing although every input is as recorded, or ''."""
+    if progress.available < progress.desired:
+        far = f"{progress.available} of {progress.desired} machines are available"
+        return f"Every input is as recorded; {far}."
+    if progress.total > progress.desired:
+        return "Every input is as recorded; machines that are not needed leave."
+    return ""
 
 
 def _pending(facts: PoolFacts) -> Row:
@@ -120,7 +145,9 @@ def _pending(facts: PoolFacts) -> Row:
     if isinstance(decision, DeletePool):
         return kind, "False", DELETED, sentence
     if facts.record.is_rolling or isinstance(decision, ReplaceMachines | Adopt):
-        return kind, "False", "RolloutInProgress", sentence
+        gate = held_by(facts)
+        held = ("True", gate.wait_for.value) if gate else ("False", "RolloutInProgress")
+        return kind, *held, sentence
     if facts.pinned_problem and isinstance(decision, HoldPlatformChange):
         message = f"{sentence} The recorded inputs cannot be served: {facts.pinned_problem}."
         return kind, "True", "PinnedPayloadUnavailable", message
@@ -135,7 +162,7 @@ def _updating(facts: PoolFacts) -> Iterator[Row]:
         goal = facts.decision.wanted
     is_leaving = isinstance(facts.decision, DeletePool)
     aspects = set() if is_leaving else _aspects(facts.record.applied, goal)
-    gate = _gate(facts)
+    gate = held_by(facts)
     reason = gate.wait_for.value if gate else "RolloutInProgress"
     for kind, aspect in (
         ("UpdatingConfig", "config"),
@@ -169,12 +196,35 @@ def _waiting_text(facts: PoolFacts) -> str:
     if facts.progress:
         told += f"; {facts.progress.updated} of {facts.progress.desired} machines have it"
     says = [wait.says for wait in facts.waits[:MOST_WAITS]]
+    rest = len(facts.waits) - MOST_WAITS
+    says += [f"and {rest} more"] if rest > 0 else []
     return "; ".join([told, *says]).removeprefix("; ") + "."
 
 
-def _gate(facts: PoolFacts) -> Wait | None:
-    gates = {wait.wait_for: wait for wait in facts.waits}
-    return next((gates[kind] for kind in GATES if kind in gates), None)
+def held_by(facts: PoolFacts) -> Wait | None:
+    """Return the gate that keeps machines from being replaced, if any is to be replaced."""
+    gate = _first_wait(facts, GATES)
+    wants_more = facts.record.is_rolling or isinstance(
+        facts.decision, ReplaceMachines | Adopt | DeletePool
+    )
+    if gate is None or not wants_more:
+        return None
+    # A pause holds replacements, and no machine that only takes its time to boot.
+    return gate if gate.wait_for is not WaitFor.PAUSE or _is_replacing(facts) else None
+
+
+def _is_replacing(facts: PoolFacts) -> bool:
+    if isinstance(facts.decision, ReplaceMachines | Adopt):
+        return True
+    target = facts.record.target.id if facts.record.target else ""
+    staying = [machine for machine in facts.machines if not machine.is_leaving]
+    is_short = facts.progress is not None and len(staying) < facts.progress.desired
+    return is_short or any(machine.revision != target for machine in staying)
+
+
+def _first_wait(facts: PoolFacts, kinds: tuple[WaitFor, ...]) -> Wait | None:
+    found = {wait.wait_for: wait for wait in facts.waits}
+    return next((found[kind] for kind in kinds if kind in found), None)
 
 
 def _valid(facts: PoolFacts) -> Iterator[Row]:
@@ -203,13 +253,15 @@ def _machines(facts: PoolFacts) -> Iterator[Row]:
     staying = [machine for machine in facts.machines if not machine.is_leaving]
     booting = [machine for machine in staying if machine.phase is Phase.BOOTING]
     sick = [machine for machine in staying if machine.phase in (Phase.FAILED, Phase.NOT_READY)]
+    changing = [one for one in staying if one.is_in_flight and one not in sick]
     if not facts.machines:
         for kind in ("AllMachinesReady", "AllNodesHealthy"):
             yield kind, "False", "NotFound", "no machines"
     else:
-        unready = [*booting, *sick]
+        unready = [*booting, *sick, *changing]
         yield _aggregate("AllMachinesReady", unready, "MachinesNotReady")
-        yield _aggregate("AllNodesHealthy", sick, "NodesUnhealthy")
+        reason = "NodesUnhealthy" if sick else "WaitingForNodes"
+        yield _aggregate("AllNodesHealthy", unready, reason)
     progress = facts.progress
     if isinstance(facts.decision, DeletePool):
         yield "Ready", "False", DELETED, ""
@@ -217,9 +269,18 @@ def _machines(facts: PoolFacts) -> Iterator[Row]:
         yield "Ready", "True", AS_EXPECTED, ""
     elif progress:
         text = f"{progress.available} of {progress.desired} machines are available"
-        yield "Ready", "False", "MachinesUnavailable", text
+        stopped = facts.record.repair_stopped
+        reason = WaitFor.REPAIR.value if stopped else "MachinesUnavailable"
+        yield "Ready", "False", reason, "; ".join(filter(None, (text, stopped)))
     else:
         yield "Ready", "False", "NotFound", ""
+
+
+def _repair(facts: PoolFacts) -> Row:
+    kind, stopped = "AutorepairEnabled", facts.record.repair_stopped
+    if stopped:
+        return kind, "False", WaitFor.REPAIR.value, stopped
+    return (kind, "True", AS_EXPECTED, "") if facts.repairs else (kind, "False", "NotAsked", "")
 
 
 def _aggregate(kind: str, machines: list[Machine], reason: str) -> Row:

@@ -15,7 +15,12 @@ from fairlead.rollout.record import Evidence, PoolRecord
 from fairlead.rollout.step import CreateMachine, CreateToken, Step
 
 # Told once machines were moved; all others before.
-MACHINE_KINDS = (EventKind.MACHINES_CREATED, EventKind.MACHINE_LEAVES, EventKind.POOL_DELETED)
+MACHINE_KINDS = (
+    EventKind.MACHINES_CREATED,
+    EventKind.MACHINE_LEAVES,
+    EventKind.DRAIN_SKIPPED,
+    EventKind.POOL_DELETED,
+)
 
 
 def events_of(
@@ -31,21 +36,11 @@ def events_of(
     That a machine leaves is told for as long as it does, under one key: a pass that was cut off
     after telling the machine is made good by the next.
     """
-    leaving = tuple(
-        Event(
-            kind=EventKind.MACHINE_LEAVES,
-            pool=after.pool,
-            at=now,
-            key=f"{EventKind.MACHINE_LEAVES.value}:{machine.name}",
-            says=f"{machine.name} leaves: {machine.reason}.",
-            machine=machine.name,
-        )
-        for machine in machines
-        if machine.is_leaving
-    )
+    leaving = tuple(event for machine in machines for event in _departure(machine, now))
     told = (
         *_target_facts(before, after),
         *_held_facts(before, after),
+        *_repair_facts(before, after),
         *_step_facts(before, steps, now),
     )
     return leaving + tuple(
@@ -58,6 +53,21 @@ def events_of(
         )
         for kind, subject, says in told
     )
+
+
+def _departure(machine: Machine, now: datetime) -> Iterator[Event]:
+    told = [(EventKind.MACHINE_LEAVES, f"leaves: {machine.reason}")] if machine.is_leaving else []
+    if machine.skips_drain:
+        told.append((EventKind.DRAIN_SKIPPED, "goes without its drain: its owner forced it"))
+    for kind, says in told:
+        yield Event(
+            kind=kind,
+            pool=machine.pool,
+            at=now,
+            key=f"{kind.value}:{machine.name}",
+            says=f"{machine.name} {says}.",
+            machine=machine.name,
+        )
 
 
 def deletion_of(record: PoolRecord, now: datetime) -> Event:
@@ -129,6 +139,13 @@ def _held_facts(before: PoolRecord, after: PoolRecord) -> Iterator[Fact]:
     if gone:
         leaves = sorted(gone)
         yield EventKind.CHANGE_CLEARED, ",".join(leaves), f"No longer held: {listed(leaves)}."
+
+
+def _repair_facts(before: PoolRecord, after: PoolRecord) -> Iterator[Fact]:
+    if after.repair_stopped and not before.repair_stopped:
+        yield EventKind.REPAIR_STOPPED, "", f"Repair stopped: {after.repair_stopped}."
+    if before.repair_stopped and not after.repair_stopped:
+        yield EventKind.REPAIR_GOES_ON, "", "Repair may go on: fewer machines are unhealthy."
 
 
 def _step_facts(before: PoolRecord, steps: Iterable[Step], now: datetime) -> Iterator[Fact]:

@@ -39,8 +39,9 @@ WHOLE_POOL: dict[str, Any] = {
     "proxyImage": "haproxy@sha256:cc",
     "labels": {"example.com/team": "platform"},
     "taints": [{"key": "gpu", "value": "yes", "effect": "NoSchedule"}],
-    "timeouts": {"drain": "90s", "join": "1h30m"},
+    "timeouts": {"drain": "90s", "join": "1h30m", "ready": "8m"},
     "autoRepair": True,
+    "maxUnhealthy": "40%",
     "management": {
         "type": "Replace",
         "strategy": "RollingUpdate",

@@ -53,8 +53,8 @@ def test_the_conditions_are_those_of_the_specification() -> None:
     found = conditions_of(facts(machine("a", Phase.READY)), (), NOW)
 
     assert [condition.type for condition in found] == [
-        "AllMachinesReady", "AllNodesHealthy", "ConfigUpdatePending", "ReachedPayloadEndpoint",
-        "Ready", "ReconciliationActive", "Seeded", "UpdatingConfig",
+        "AllMachinesReady", "AllNodesHealthy", "AutorepairEnabled", "ConfigUpdatePending",
+        "ReachedPayloadEndpoint", "Ready", "ReconciliationActive", "Seeded", "UpdatingConfig",
         "UpdatingPlatformMachineTemplate", "UpdatingVersion", "ValidConfig",
         "ValidGeneratedPayload", "ValidRelease",
     ]  # fmt: skip
@@ -79,6 +79,7 @@ def test_a_message_is_sorted_and_bounded() -> None:
 
     assert len(message) == 3000
     assert message.startswith("m000: xxx")
+    assert message.endswith("x…"), "it says that it goes on"
 
 
 def test_a_pool_without_machines_says_so() -> None:

@@ -50,6 +50,7 @@ PHASE_TONES = {
 STATE_TONES = {
     PoolState.SETTLED: GOOD,
     PoolState.DRIFTED: WAITING,
+    PoolState.UNSETTLED: WAITING,
     PoolState.NEW: WAITING,
     PoolState.ROLLING_OUT: WAITING,
     PoolState.SUPERSEDING: WAITING,
@@ -120,7 +121,8 @@ def rollout_blocks(
 
 def _time_left(pool: PoolAnswer, now: datetime) -> str:
     rollout = pool.rollout
-    if not rollout or not rollout.plan or not rollout.started_at:
+    is_held = pool.state in (PoolState.HELD, PoolState.BLOCKED)
+    if is_held or not rollout or not rollout.plan or not rollout.started_at:
         return ""
     left = rollout.plan.estimate_s - (now - rollout.started_at).total_seconds()
     if left <= 0:
@@ -143,6 +145,7 @@ def machine_grid(machines: Sequence[MachineAnswer], now: datetime, indent: int =
         (
             machine.name,
             phase_cell(machine),
+            machine.version,
             machine.revision,
             boot_text(machine.boot_ms),
             age_of(machine.created_at, now),
@@ -150,7 +153,8 @@ def machine_grid(machines: Sequence[MachineAnswer], now: datetime, indent: int =
         )
         for machine in machines
     )
-    return Grid(("MACHINE", "PHASE", "REVISION", "BOOT", "AGE", "SAYS"), rows, indent)
+    headings = ("MACHINE", "PHASE", "VERSION", "REVISION", "BOOT", "AGE", "SAYS")
+    return Grid(headings, rows, indent)
 
 
 def phase_cell(machine: MachineAnswer) -> Cell:
