@@ -274,7 +274,6 @@ def modules_below(package: ModuleType) -> Iterator[ModuleType]:
 
 # Tables that are about some words only, each with the reason.
 PARTIAL = {
-    "fairlead.telling.verdict.PERSONAL",  # the other waits end by themselves
     "fairlead.telling.summary.HELD_WORDS",  # the other waits hold no whole rollout
     "fairlead.telling.ways._WAYS",  # the other waits are for a machine, and have its ways
 }

@@ -46,7 +46,13 @@ def machine_answer(machine: Machine) -> MachineAnswer:
         ready_at=machine.ready_at,
         problem=machine.problem,
         reason=machine.reason,
+        since=machine.since,
     )
+
+
+def versions_of(seen: Snapshot) -> dict[str, str]:
+    """Return the Kubernetes version of every revision that is known, by its id."""
+    return {revision.id: revision.version for revision in _revisions(seen)}
 
 
 def differences_of(
@@ -69,6 +75,8 @@ def sentence_about(machine: Machine, seen: Snapshot, thought: Thought, now: date
     """Return why a machine is, or is not, being replaced."""
     if machine.is_leaving:
         waits = f" It waits: {machine.problem}." if machine.problem else ""
+        if waits and not machine.skips_drain:
+            waits += f" fairlead machine delete {machine.name} --force waits no longer."
         return f"{machine.name} leaves: {machine.reason}.{waits}"
     if reason := _reason_to_replace(machine, seen, thought):
         obstacle = "" if machine.is_in_flight else _obstacle(thought)
@@ -118,11 +126,17 @@ def _removals(thought: Thought) -> list[RemoveMachine]:
     return [step for step in thought.steps if isinstance(step, RemoveMachine)]
 
 
+def _why_not(thought: Thought) -> str:
+    if not thought.policy.auto_repair:
+        return ", and autoRepair is off"
+    gave_up = (wait.says for wait in thought.waits if wait.wait_for is WaitFor.REPAIR)
+    return next((f": {says}" for says in gave_up), "")
+
+
 def _stays(machine: Machine, seen: Snapshot, thought: Thought, now: datetime) -> str:
     held = record_after(seen, thought).held
     if failure := failure_of(machine, thought.policy, now):
-        hint = "" if thought.policy.auto_repair else ", and autoRepair is off"
-        return f"{machine.name} failed: {failure}; nothing replaces it{hint}."
+        return f"{machine.name} failed: {failure}; nothing replaces it{_why_not(thought)}."
     if held and machine.booted not in ("", machine.revision):
         return f"{machine.name} stays: it booted with platform changes that its siblings wait for."
     if held:

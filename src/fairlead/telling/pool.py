@@ -27,7 +27,9 @@ from fairlead.errors import InvariantError
 from fairlead.proposal.plan import bound_plan_of, plan_of, record_after
 from fairlead.revision.difference import LeafChange, difference_of
 from fairlead.revision.revision import Revision
+from fairlead.rollout.in_place import degradation_of
 from fairlead.rollout.record import PoolRecord
+from fairlead.telling.machine import versions_of
 from fairlead.telling.summary import summary_of
 from fairlead.telling.verdict import verdict_of
 
@@ -51,7 +53,7 @@ def pool_answer(
         waits=besides + thought.waits,
         strategy=thought.policy.strategy,
         is_paused=thought.policy.active_pause(now) is not None,
-        halted=record.halted,
+        halted=record.halted or degradation_of(seen.machines, record.forgiven),
         rollout=_rollout_answer(record),
     )
     return told.but(summary=summary_of(told, plan_of(seen, thought), now))
@@ -88,6 +90,7 @@ def pool_detail(
     """Return a pool in full. machines: as its edge knows them."""
     pool = pool_answer(seen, thought, now, besides)
     plan, record = plan_of(seen, thought), record_after(seen, thought)
+    versions = versions_of(seen)
     return PoolDetail(
         **pool.parts(),
         document=seen.documents.pool,
@@ -95,8 +98,10 @@ def pool_detail(
         applied=_revision_name(record.applied),
         target=_revision_name(record.target),
         plan=plan,
-        machines=tuple(machines),
-        verdict=verdict_of(pool, plan, machines, seen.documents.pool),
+        machines=tuple(
+            machine.but(version=versions.get(machine.revision, "")) for machine in machines
+        ),
+        verdict=verdict_of(pool, plan, seen.documents.pool),
     )
 
 

@@ -4,33 +4,65 @@ from datetime import datetime
 
 from fairlead.answers.plan import Plan
 from fairlead.answers.pool import PoolAnswer, RolloutAnswer
-from fairlead.answers.words import PoolState
+from fairlead.answers.words import ChangeClass, PoolState, WaitFor
 from fairlead.telling.counted import counted
 from fairlead.telling.spoken_time import age_of
+
+# How a rollout is called that a gate holds, and until when nothing is replaced. First the
+# weightiest.
+HELD_WORDS = {
+    WaitFor.STOP: ("stopped", "until the kill switch is off"),
+    WaitFor.HALT: ("halted", "until it is resumed"),
+    WaitFor.PAUSE: ("paused", "until the pause ends"),
+    WaitFor.WINDOW: ("outside its window", "until it opens"),
+    WaitFor.PLAN: ("not approved", "until it is planned again"),
+}
 
 
 def summary_of(pool: PoolAnswer, plan: Plan, now: datetime) -> str:
     """Return how a pool stands. plan: what the next passes do to it."""
+    if plan.change is ChangeClass.DELETE:
+        return _leaving_summary(pool)
     if pool.rollout:
         return _rolling_summary(pool, pool.rollout, now)
     if plan.disturbed:
         return f"waiting: {counted(len(plan.disturbed))} will be disturbed"
+    if pool.state is PoolState.BLOCKED:
+        return _blocked_summary(pool)
     if pool.held:
         oldest = age_of(min(change.since for change in pool.held), now)
         changes = counted(len(pool.held), "platform change")
         return f"held: {changes}, since {oldest}, no machine will be replaced"
-    if pool.state is PoolState.BLOCKED:
-        return "blocked: no machine will be replaced"
+    return _resting_summary(pool)
+
+
+def _leaving_summary(pool: PoolAnswer) -> str:
+    told = f"leaving: {counted(pool.total)} left to go"
+    is_stopped = any(wait.wait_for is WaitFor.STOP for wait in pool.waits)
+    return f"{told}, none goes until the kill switch is off" if is_stopped else told
+
+
+def _blocked_summary(pool: PoolAnswer) -> str:
+    told = (wait.says for wait in pool.waits if wait.wait_for is WaitFor.REPAIR)
+    return f"blocked: {next(told, 'no machine will be replaced')}"
+
+
+def _resting_summary(pool: PoolAnswer) -> str:
     if pool.available < pool.desired:
-        return f"coming up: {pool.available} of {pool.desired} machines available"
+        is_stuck = any(wait.machine and not wait.until for wait in pool.waits)
+        word = "not settled" if is_stuck else "coming up"
+        return f"{word}: {pool.available} of {pool.desired} machines available"
+    if pool.total > pool.desired:
+        return f"not settled: {counted(pool.total - pool.desired)} more than wanted"
     return "settled: every machine has what is declared, no machine will be replaced"
 
 
 def _rolling_summary(pool: PoolAnswer, rollout: RolloutAnswer, now: datetime) -> str:
     far = f"{pool.updated} of {pool.desired} machines up to date"
-    if pool.halted:
-        return f"halted: {far}, no machine will be replaced until it is resumed"
-    if pool.is_paused:
-        return f"paused: {far}, no machine will be replaced until the pause ends"
+    if pool.state in (PoolState.HELD, PoolState.BLOCKED):
+        kinds = {wait.wait_for for wait in pool.waits}
+        held = next((words for kind, words in HELD_WORDS.items() if kind in kinds), None)
+        if held:
+            return f"{held[0]}: {far}, no machine will be replaced {held[1]}"
     begun = age_of(rollout.started_at, now)
     return f"rolling out: {far}" + (f", since {begun}" if begun else "")

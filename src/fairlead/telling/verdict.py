@@ -1,66 +1,92 @@
 """
-Who must act: whether following a pool may end, and what ends what only a person can end.
+Who must act: whether following a pool may end, and the ways out of what only a person can end.
 
 A window and a pause with an end are waited for; a halt, a pause without one, the kill switch and
-OnDelete are not.
+OnDelete are not. Nor is a machine that failed and that nobody replaces, or a drain without a limit,
+once nothing else of the pool moves.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
-from fairlead.answers.machine import MachineAnswer
 from fairlead.answers.plan import Plan
-from fairlead.answers.pool import PoolAnswer, Verdict
-from fairlead.answers.words import Phase, WaitFor
+from fairlead.answers.pool import PoolAnswer, Verdict, Way
+from fairlead.answers.wait import Wait
+from fairlead.answers.words import PoolState, WaitFor
 from fairlead.inputs.leaf import Json
+from fairlead.telling.ways import Stuck, apply_way, ways_out
 
 # Nothing goes on until somebody acts, whatever machines are still doing.
-PERSONAL = {
-    WaitFor.STOP: "fairlead platform set stopEverything=false",
-    WaitFor.HALT: "fairlead pool resume {pool}",
-    WaitFor.PAUSE: "fairlead pool resume {pool}",
-    WaitFor.PLAN: "fairlead plan -f FILE, then fairlead apply -f FILE",
-    WaitFor.OWNER: "fairlead machine delete NAME",
-}
+PERSONAL = (WaitFor.STOP, WaitFor.HALT, WaitFor.PAUSE, WaitFor.PLAN, WaitFor.OWNER)
+
+# Say nothing about whether things move: each waits for what another wait names.
+NEUTRAL = (*PERSONAL, WaitFor.BUDGET, WaitFor.SOAK, WaitFor.REPAIR)
 
 
-def verdict_of(
-    pool: PoolAnswer, plan: Plan, machines: Sequence[MachineAnswer], document: Json
-) -> Verdict:
+def verdict_of(pool: PoolAnswer, plan: Plan, document: Json) -> Verdict:
     """Return how a pool stands. document: what its owner declared."""
     spec = _spec_of(document)
     if _is_complete(pool, plan, spec):
         return Verdict(is_complete=True)
-    for wait in pool.waits:
-        if wait.wait_for in PERSONAL and not wait.until:
-            command = PERSONAL[wait.wait_for].format(pool=pool.name)
-            return Verdict(is_complete=False, needs=wait.says, command=command)
-    if spec.get("autoRepair") is not True:
-        for name, problem in _failures(pool, machines):
-            command = f"fairlead machine delete {name}"
-            return Verdict(is_complete=False, needs=f"{name} failed: {problem}", command=command)
+    if wait := _personal_wait(pool, plan) or _stuck_wait(pool, plan, spec):
+        repairs = spec.get("autoRepair") is True
+        stuck = Stuck(wait=wait, pool=pool, plan=plan, repairs=repairs)
+        return _needing(_needs_text(wait), ways_out(stuck))
+    if pool.state is PoolState.BLOCKED:
+        return _needing(pool.sentence, (apply_way("whose fields can be used"),))
     return Verdict(is_complete=False)
+
+
+def _needs_text(wait: Wait) -> str:
+    if not wait.machine or wait.wait_for is WaitFor.LEAVE:
+        return wait.says
+    return f"{wait.machine} failed: {wait.says.removeprefix(f'{wait.machine}: ')}"
+
+
+def _needing(needs: str, ways: tuple[Way, ...]) -> Verdict:
+    return Verdict(is_complete=False, needs=needs, command=ways[0].command, ways=ways)
 
 
 def _is_complete(pool: PoolAnswer, plan: Plan, spec: Mapping[str, Json]) -> bool:
     """Say whether every machine has what is declared and no pass has anything left to do."""
+    if pool.state in (PoolState.BLOCKED, PoolState.LEAVING):
+        return False
     # Under the kill switch `desired` is still what the template says.
     asked = spec.get("replicas", pool.desired)
     is_counted = pool.updated == pool.available == pool.total == pool.desired == asked
     return is_counted and not pool.rollout and not plan.disturbed and not plan.creates
 
 
+def _personal_wait(pool: PoolAnswer, plan: Plan) -> Wait | None:
+    for wait in pool.waits:
+        # A pause holds what is to be replaced, and no machine that only takes its time.
+        is_felt = wait.wait_for is not WaitFor.PAUSE or plan.machines
+        if wait.wait_for in PERSONAL and not wait.until and is_felt:
+            return wait
+    return None
+
+
+def _stuck_wait(pool: PoolAnswer, plan: Plan, spec: Mapping[str, Json]) -> Wait | None:
+    """Return what the pool waits for in vain, if nothing of it moves by itself."""
+    if plan.creates or plan.removes:
+        return None
+    waits = {wait.wait_for: wait for wait in reversed(pool.waits)}
+    gave_up = waits.get(WaitFor.REPAIR)
+    is_repaired = spec.get("autoRepair") is True and gave_up is None
+    if any(_moves(wait, is_repaired=is_repaired) for wait in pool.waits):
+        return None
+    named = next((wait for wait in pool.waits if wait.machine), None)
+    return gave_up or named or waits.get(WaitFor.PAUSE)
+
+
+def _moves(wait: Wait, *, is_repaired: bool) -> bool:
+    """Say whether this ends by itself, or something else happens then."""
+    if wait.until is not None:
+        return True
+    if wait.wait_for in NEUTRAL:
+        return False
+    return not wait.machine or (is_repaired and wait.wait_for is not WaitFor.LEAVE)
+
+
 def _spec_of(document: Json) -> Mapping[str, Json]:
     spec = document.get("spec") if isinstance(document, Mapping) else None
     return spec if isinstance(spec, Mapping) else {}
-
-
-def _failures(pool: PoolAnswer, machines: Sequence[MachineAnswer]) -> list[tuple[str, str]]:
-    """Return machines and what they died of, if nobody replaces them and nothing else moves."""
-    failed = {one.name: one.problem for one in machines if one.phase is Phase.FAILED}
-    if any(machine.phase in (Phase.BOOTING, Phase.LEAVING) for machine in machines):
-        return []
-    # A machine whose turn has not come says nothing about whether things move.
-    waits = [wait for wait in pool.waits if wait.wait_for is not WaitFor.BUDGET]
-    if any(wait.machine not in failed for wait in waits):
-        return []
-    return sorted(failed.items())

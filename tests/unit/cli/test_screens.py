@@ -108,18 +108,55 @@ def test_of_several_held_changes_the_oldest_gives_the_age() -> None:
             "rolling out: 1 of 3 machines up to date, since 40 s",
         ),
         (
-            make_rolling_pool(halted="2 machines failed"),
+            make_rolling_pool(state="Blocked", waits=[make_wait("Halted", "2 failed")]),
             "halted: 1 of 3 machines up to date, no machine will be replaced until it is resumed",
         ),
         (
-            make_rolling_pool(is_paused=True),
+            make_rolling_pool(state="Held", waits=[make_wait("Paused", "the pool is paused")]),
             "paused: 1 of 3 machines up to date, no machine will be replaced until the pause ends",
+        ),
+        (
+            make_rolling_pool(state="Held", waits=[make_wait("OutsideWindow", "none is open")]),
+            "outside its window: 1 of 3 machines up to date, "
+            "no machine will be replaced until it opens",
+        ),
+        (
+            make_rolling_pool(state="Held", waits=[make_wait("PlanExceeded", "more")]),
+            "not approved: 1 of 3 machines up to date, "
+            "no machine will be replaced until it is planned again",
+        ),
+        (
+            make_rolling_pool(state="Held", waits=[make_wait("EverythingStopped", "stop")]),
+            "stopped: 1 of 3 machines up to date, "
+            "no machine will be replaced until the kill switch is off",
         ),
         (
             make_pool(held=[make_held()], plan=make_plan(change="replace", machines=["a", "b"])),
             "waiting: 2 machines will be disturbed",
         ),
         (make_pool(state="Blocked"), "blocked: no machine will be replaced"),
+        (
+            make_pool(state="Blocked", waits=[make_wait("TooManyUnhealthy", "3 are unhealthy")]),
+            "blocked: 3 are unhealthy",
+        ),
+        (
+            make_pool(state="Leaving", total=2, plan=make_plan(change="delete")),
+            "leaving: 2 machines left to go",
+        ),
+        (
+            make_pool(
+                state="Held",
+                total=1,
+                plan=make_plan(change="delete"),
+                waits=[make_wait("EverythingStopped", "stop")],
+            ),
+            "leaving: 1 machine left to go, none goes until the kill switch is off",
+        ),
+        (make_pool(total=4), "not settled: 1 machine more than wanted"),
+        (
+            make_pool(available=2, waits=[make_wait("MachineNotJoined", "a: x", machine="a")]),
+            "not settled: 2 of 3 machines available",
+        ),
         (make_pool(available=1), "coming up: 1 of 3 machines available"),
     ],
 )

@@ -420,6 +420,8 @@ def test_a_machine_is_shown_with_what_its_edge_knows() -> None:
         "ready_at": "2026-11-16T12:00:00.000Z",
         "problem": "",
         "reason": "",
+        "version": "",
+        "since": None,
         "kind": "directory",
         "fault": "none",
         "gone_at": None,
@@ -488,7 +490,8 @@ def test_a_machine_that_leaves_says_why_and_what_it_waits_for() -> None:
     world.living["workers-3"] = replace(world.living["workers-3"], problem="a pod stays")
 
     assert sentence_of(world, "workers-3") == (
-        "workers-3 leaves: deleted by hand. It waits: a pod stays."
+        "workers-3 leaves: deleted by hand. It waits: a pod stays. "
+        "fairlead machine delete workers-3 --force waits no longer."
     )
 
 

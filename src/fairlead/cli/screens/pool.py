@@ -52,7 +52,17 @@ def explain_blocks(pool: PoolDetail, now: datetime) -> list[Block]:
         blocks += [line(Toned("what changed", STRONG)), leaf_grid(leaves)]
     if pool.held:
         blocks += [line(Toned("held", STRONG)), held_grid(pool.held, now)]
-    return blocks + wait_lines(pool.waits, now)
+    return [*blocks, *wait_lines(pool.waits, now), *way_lines(pool)]
+
+
+def way_lines(pool: PoolDetail) -> list[Block]:
+    """Return the ways out of what only a person can end, one line each."""
+    return [
+        line(
+            Toned("  way out    ", QUIET), Toned(way.command, STRONG), Toned(f"  {way.says}", QUIET)
+        )
+        for way in pool.verdict.ways
+    ]
 
 
 def _rolling_leaves(pool: PoolDetail) -> list[LeafDifference]:
@@ -80,7 +90,8 @@ def pool_blocks(pool: PoolDetail, now: datetime) -> list[Block]:
     if pool.held:
         blocks += [line(), held_grid(pool.held, now, indent=0)]
     blocks += [line(), condition_grid(pool.conditions, now)]
-    return blocks + ([line(), *wait_lines(pool.waits, now)] if pool.waits else [])
+    told = [*wait_lines(pool.waits, now), *way_lines(pool)]
+    return blocks + ([line(), *told] if told else [])
 
 
 def condition_grid(conditions: Iterable[Condition], now: datetime) -> Grid:

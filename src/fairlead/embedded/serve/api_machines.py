@@ -24,12 +24,17 @@ from fairlead.inputs.leaf import Json
 from fairlead.inputs.shape import kind_of
 from fairlead.telling.machine import differences_of, machine_answer, sentence_about
 
+# Revisions whose version is remembered: more than any number of pools has under way.
+MOST_VERSIONS = 10_000
+
 
 class MachineRoutes:
     """Routes below /v1/machines, over one control plane."""
 
     def __init__(self, plane: Plane) -> None:
         self._plane = plane
+        # By revision, whose version never changes; secrets are read for those not seen before.
+        self._versions: dict[str, str] = {}
 
     def routes(self) -> list[Route]:
         """Return the routes."""
@@ -48,7 +53,7 @@ class MachineRoutes:
         found = world.machines.list_stored(pool, with_gone=with_gone)
         if pool and not found and pool not in world.pools.list_pools():
             raise no_such("pool", pool, world.pools.list_pools())
-        return answered(Machines(machines=tuple(stored_answer(stored) for stored in found)))
+        return answered(Machines(machines=tuple(self._answer_of(stored) for stored in found)))
 
     async def show(self, request: Request) -> Response:
         """Return one machine in full."""
@@ -58,7 +63,7 @@ class MachineRoutes:
         difference, sentence = self._standing(stored)
         return answered(
             MachineDetail(
-                **stored_answer(stored).parts(),
+                **self._answer_of(stored).parts(),
                 report=_report_of(stored),
                 events=events,
                 difference=difference,
@@ -81,6 +86,16 @@ class MachineRoutes:
         self._plane.world.machines.write_fault(name, parse_fault(fields["fault"], "fault"))
         self._plane.wake()
         return answered(Done())
+
+    def _answer_of(self, stored: StoredMachine) -> MachineAnswer:
+        machine = stored.machine
+        if machine.revision not in self._versions:
+            if len(self._versions) >= MOST_VERSIONS:
+                self._versions.clear()
+            tokens = self._plane.world.secrets.list_tokens(machine.pool)
+            self._versions |= {token.id: token.revision.version for token in tokens}
+            self._versions.setdefault(machine.revision, "")
+        return stored_answer(stored).but(version=self._versions[machine.revision])
 
     def _find(self, request: Request) -> StoredMachine:
         machines = self._plane.world.machines
