@@ -315,6 +315,7 @@ DECISIONS = {
     "0015-a-token-for-each-machine.md": "7545f46901aa6f89",
     "0022-locks-and-bill-of-materials.md": "319665f62963bd6e",
     "0017-what-was-written-is-there.md": "f94ba612195fe3bb",
+    "0021-nobody-is-stuck.md": "59f0c1bd3dbd851f",
 }
 
 

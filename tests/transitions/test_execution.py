@@ -289,3 +289,18 @@ def test_a_machine_that_the_plan_did_not_show_is_not_replaced() -> None:
 
     assert template_writes(world) == 1
     assert condition(world, "UpdatingConfig") == ("True", "PlanExceeded")
+
+
+def test_without_a_canary_every_batch_soaks() -> None:
+    world = settled_world(rollout={"soak": "30m"})
+    edit(world, imageBase="202607.03")
+
+    for updated in (1, 2):
+        world.settle()
+        target = template(world).revision
+        assert sum(machine.revision == target for machine in world.living.values()) == updated
+        assert f"batch {updated} soaks" in full_condition(world, "UpdatingConfig").message
+        world.clock.advance(timedelta(minutes=30))
+    world.settle()
+
+    assert state(world) == "Settled"

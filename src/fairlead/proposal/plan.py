@@ -13,7 +13,7 @@ from fairlead.revision.difference import LeafChange, difference_of
 from fairlead.revision.hashing import Scheme
 from fairlead.revision.rebase import rebase
 from fairlead.revision.revision import Revision
-from fairlead.rollout.machines import oldest_first
+from fairlead.rollout.machines import in_turn
 from fairlead.rollout.record import PoolRecord
 from fairlead.rollout.step import CreateMachine, RemoveMachine, SecretStep
 
@@ -69,7 +69,7 @@ def _machines_of(seen: Snapshot, thought: Thought) -> tuple[str, ...]:
         return ()
     return tuple(
         machine.name
-        for machine in oldest_first(seen.machines)
+        for machine in in_turn(seen.machines)
         if machine.revision != target.id and not machine.is_leaving
     )
 

@@ -1,12 +1,15 @@
 """
-Canary batches: how many machines may have the target by now, and since when the last batch holds.
+Batches: how many machines may have the target by now, and since when the last batch holds.
 
 Nothing is remembered: the moments at which machines became ready say which batch has held long
-enough. After the last listed batch the budgets alone decide.
+enough. After the last batch that the owner listed, the budgets alone decide. Where a pool soaks and
+lists no batch, each is what the budgets let go at once, and every one but the last soaks.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import repeat
 
 from fairlead.answers.wait import Wait
 from fairlead.answers.words import WaitFor
@@ -32,13 +35,20 @@ def allowance_of(
         if machine.revision == target and machine.is_available and machine.ready_at
     )
     reached = 0
-    for number, size in enumerate(policy.canary, start=1):
-        reached = min(reached + max(size.rounded_up(desired), 1), desired)
+    for number, size in enumerate(_sizes(desired, policy), start=1):
+        reached = min(reached + size, desired)
         if reached == desired:
             break
         if wait := _batch_wait(number, reached, ready, policy, now):
             return Allowance(reached, wait)
     return Allowance(desired)
+
+
+def _sizes(desired: int, policy: Policy) -> Iterator[int]:
+    if policy.canary:
+        yield from (max(size.rounded_up(desired), 1) for size in policy.canary)
+    elif policy.soak:
+        yield from repeat(max(policy.surge(desired) + policy.unavailable(desired), 1))
 
 
 def _batch_wait(

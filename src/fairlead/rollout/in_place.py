@@ -6,7 +6,7 @@ unavailable already. A machine that failed on the way stops the pool until a per
 """
 
 from fairlead.answers.words import Phase
-from fairlead.rollout.machines import Machine
+from fairlead.rollout.machines import Machine, in_turn
 from fairlead.rollout.step import ChangeMachine
 
 
@@ -23,15 +23,12 @@ def change_steps(
         return ()
     in_flight = [machine for machine in staying if machine.is_in_flight]
     redirected = [machine for machine in in_flight if machine.heading_for != target]
-    idle = sorted(
-        (
-            machine
-            for machine in staying
-            if machine.revision != target
-            and not machine.is_in_flight
-            and machine.phase in (Phase.READY, Phase.NOT_READY)
-        ),
-        key=lambda machine: (machine.is_available, machine.name),
+    idle = in_turn(
+        machine
+        for machine in staying
+        if machine.revision != target
+        and not machine.is_in_flight
+        and machine.phase in (Phase.READY, Phase.NOT_READY)
     )
     capacity = max(unavailable - len(in_flight), 0)
     begun = sum(target in (machine.revision, machine.heading_for) for machine in staying)
@@ -40,8 +37,7 @@ def change_steps(
     serving = [machine for machine in chosen if machine.is_available][:spare]
     dead = [machine for machine in chosen if not machine.is_available]
     return tuple(
-        ChangeMachine(machine.name, target)
-        for machine in (*sorted(redirected, key=lambda one: one.name), *dead, *serving)
+        ChangeMachine(machine.name, target) for machine in (*in_turn(redirected), *dead, *serving)
     )
 
 

@@ -83,6 +83,19 @@ def oldest_first(machines: Iterable[Machine]) -> list[Machine]:
     return sorted(machines, key=lambda machine: (machine.created_at, machine.name))
 
 
+def in_turn(machines: Iterable[Machine]) -> list[Machine]:
+    """
+    Return the machines in the order in which a rollout takes them.
+
+    First what is being changed already, then what serves nobody and so costs no availability, and
+    of equals the oldest: a stuck rollout never takes what it has just created.
+    """
+    return sorted(
+        machines,
+        key=lambda one: (not one.is_in_flight, one.is_available, one.created_at, one.name),
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Template:
     """

@@ -17,7 +17,7 @@ from fairlead.answers.wait import Wait
 from fairlead.answers.words import ChangeClass, Phase, Strategy, WaitFor
 from fairlead.rollout.in_place import change_steps
 from fairlead.rollout.leave import farewell_steps
-from fairlead.rollout.machines import Machine, oldest_first
+from fairlead.rollout.machines import Machine, in_turn
 from fairlead.rollout.policy import Policy
 from fairlead.rollout.progress import failure_of, machine_waits
 from fairlead.rollout.repair import repair_steps, repair_waits
@@ -115,7 +115,7 @@ def _next_steps(situation: Situation) -> list[MachineChange]:
 def rollout_plan_of(situation: Situation, shown: Plan) -> Plan:
     """Return the plan with the machines it disturbs, in order, and how long it takes."""
     policy = situation.policy
-    stale = oldest_first(stale_machines(situation))
+    stale = in_turn(stale_machines(situation))
     if not stale:
         return shown
     in_place = policy.strategy is Strategy.IN_PLACE
@@ -128,7 +128,9 @@ def rollout_plan_of(situation: Situation, shown: Plan) -> Plan:
 
 def _estimate(count: int, desired: int, policy: Policy) -> timedelta:
     at_once = max(policy.surge(desired) + policy.unavailable(desired), 1)
-    return policy.estimate * math.ceil(count / at_once) + policy.soak * len(policy.canary)
+    turns = math.ceil(count / at_once)
+    soaks = len(policy.canary) or max(turns - 1, 0)
+    return policy.estimate * turns + policy.soak * soaks
 
 
 def _creates(situation: Situation) -> list[CreateMachine]:
@@ -218,7 +220,5 @@ def _rolling_removals(
     serving = [machine for machine in stale if machine.is_available]
     available = sum(machine.is_available for machine in staying)
     spare = available - (desired - situation.policy.unavailable(desired))
-    # An idle machine costs no availability. Oldest first among the rest, so that a stuck rollout
-    # never takes what it has just created.
-    leaving = [*oldest_first(idle), *oldest_first(serving)[: max(spare, 0)]][: max(most, 0)]
+    leaving = [*in_turn(idle), *in_turn(serving)[: max(spare, 0)]][: max(most, 0)]
     return [RemoveMachine(machine.name, situation.reason) for machine in leaving]

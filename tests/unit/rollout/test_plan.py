@@ -141,6 +141,77 @@ def test_after_the_soak_the_budgets_alone_decide() -> None:
     assert planned(*machines, policy=policy) == [CreateMachine("new")] * 2
 
 
+SOAKING = Policy(max_surge=Budget(1), soak=HOUR, strategy=Strategy.ROLLING)
+
+
+def test_without_listed_batches_each_soaks_that_the_budgets_let_go() -> None:
+    fresh = machine("d", "new", ready_at=NOW - HOUR / 2)
+
+    found = plan_machines(situation(*STALE[1:], fresh, policy=SOAKING))
+
+    assert list(found.steps) == []
+    assert [(wait.says, wait.until) for wait in found.waits] == [
+        ("batch 1 soaks", NOW + HOUR / 2),
+    ]
+
+
+def test_a_batch_that_has_soaked_lets_the_next_begin() -> None:
+    held = machine("d", "new", ready_at=NOW - HOUR)
+
+    assert planned(*STALE[1:], held, policy=SOAKING) == [CreateMachine("new")]
+
+
+def test_the_last_batch_does_not_soak_for_anybody() -> None:
+    held = (machine("d", "new", ready_at=NOW - HOUR), machine("e", "new", ready_at=NOW - HOUR))
+    fresh = machine("f", "new", ready_at=NOW)
+
+    assert planned(machine("c"), *held, fresh, policy=SOAKING) == [RemoveMachine("c", "because")]
+
+
+def test_a_plan_counts_the_soaks_between_batches() -> None:
+    shown = Plan(pool="workers", change=ChangeClass.NONE)
+
+    plan = rollout_plan_of(situation(*STALE, policy=SOAKING), shown)
+
+    assert plan.estimate_s == 3 * 600 + 2 * 3600
+
+
+def test_in_place_the_oldest_is_changed_first_as_the_plan_shows() -> None:
+    machines = (
+        machine("a", created_at=NOW - HOUR),
+        machine("b", created_at=NOW - 3 * HOUR),
+        machine("c", created_at=NOW - 2 * HOUR, phase=Phase.NOT_READY),
+    )
+    policy = Policy(strategy=Strategy.IN_PLACE, max_unavailable=Budget(3))
+
+    shown = rollout_plan_of(
+        situation(*machines, policy=policy), Plan(pool="workers", change=ChangeClass.NONE)
+    )
+
+    assert planned(*machines, policy=policy) == [
+        ChangeMachine(name, "new") for name in ("c", "b", "a")
+    ]
+    assert shown.machines == ("c", "b", "a")
+
+
+def test_replaced_machines_go_in_the_order_of_the_plan() -> None:
+    machines = (
+        machine("a", created_at=NOW - HOUR),
+        machine("b", created_at=NOW - 3 * HOUR),
+        machine("c", phase=Phase.FAILED, created_at=NOW),
+    )
+    policy = Policy(max_surge=Budget(0), max_unavailable=Budget(3))
+
+    shown = rollout_plan_of(
+        situation(*machines, policy=policy), Plan(pool="workers", change=ChangeClass.NONE)
+    )
+
+    assert planned(*machines, policy=policy) == [
+        RemoveMachine(name, "because") for name in ("c", "b", "a")
+    ]
+    assert shown.machines == ("c", "b", "a")
+
+
 def test_repair_removes_a_dead_machine_and_says_what_it_died_of() -> None:
     machines = (
         machine("a", "new"),
