@@ -497,7 +497,9 @@ def test_a_pool_on_delete_waits_for_its_owner(workers: Commands, tmp_path: Path)
     followed = workers.run("apply", "-f", str(path), "--yes", "--timeout", "10")
 
     assert followed.code == 4
-    assert "wait to be deleted by the pool's owner (fairlead machine delete NAME)" in followed.err
+    assert (
+        "wait to be deleted by the pool's owner (fairlead machine delete workers-2)" in followed.err
+    )
 
 
 def test_stdin_is_a_file_too(

@@ -5,12 +5,13 @@ A template names another revision only if a target was set in this very pass, or
 itself was lost.
 """
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from fairlead.controller.observe import Snapshot
 from fairlead.controller.revise import Wanted
 from fairlead.rollout.edge import is_held
-from fairlead.rollout.machines import Template
+from fairlead.rollout.machines import Machine, Template
 from fairlead.rollout.record import PoolRecord
 from fairlead.rollout.situation import Situation, is_waiting
 from fairlead.rollout.step import ApplySettings, ApplyTemplate, PointTemplate, Step
@@ -53,15 +54,24 @@ def template_steps(seen: Snapshot, template: Template | None) -> tuple[Step, ...
     return (ApplyTemplate(template),)
 
 
-def setting_steps(wanted: Wanted) -> tuple[Step, ...]:
-    """Return the steps that bring settings to running machines."""
+def setting_steps(wanted: Wanted, after: Iterable[Machine]) -> tuple[Step, ...]:
+    """
+    Return the steps that bring settings to running machines. after: those of this very pass.
+
+    A pause, or the end of the pool, holds settings back; it does not keep the limit of a drain
+    from machines that leave.
+    """
     if wanted.is_stopped or wanted.problems:
         return ()
-    settings = wanted.policy.settings
     is_held = wanted.policy.active_pause(wanted.now) is not None or wanted.is_leaving
-    return tuple(
-        ApplySettings(machine.name, settings)
-        for machine in wanted.seen.machines
-        # A pause, or the end of the pool, does not keep a limit from a drain under way.
-        if machine.settings != settings and (machine.is_leaving or not is_held)
-    )
+    leaving = {machine.name for machine in after if machine.is_leaving}
+    steps = []
+    for machine in wanted.seen.machines:
+        settings = wanted.policy.settings
+        if is_held and machine.name in leaving:
+            settings = replace(machine.settings, drain_timeout=settings.drain_timeout)
+        elif is_held:
+            settings = machine.settings
+        if settings != machine.settings:
+            steps.append(ApplySettings(machine.name, settings))
+    return tuple(steps)

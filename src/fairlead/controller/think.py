@@ -44,7 +44,7 @@ def think(seen: Snapshot, now: datetime) -> Thought:
     facts = replace(facts, pinned_problem=problem_after(seen, needed, facts.record))
     secrets = secrets_for(wanted, facts, needed)
     first = (*secrets.before, *template_steps(seen, facts.template))
-    then = (*setting_steps(wanted), *facts.steps, *secrets.after)
+    then = (*setting_steps(wanted, facts.machines), *facts.steps, *secrets.after)
     thought = Thought(
         policy=wanted.policy,
         decision=decision,

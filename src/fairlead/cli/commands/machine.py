@@ -22,9 +22,7 @@ DELETE_EXAMPLE = """\
 example: one machine goes; its pool makes another
   fairlead machine delete MACHINE
 
---force ends a drain that does not end by itself: what still runs on the machine is cut off.
-  fairlead machine delete MACHINE --force
-
+--force also ends a drain that does not end by itself: what still runs on the machine is cut off.
 In a pool with the strategy OnDelete this is how a rollout moves on.
 """
 FAULT_EXAMPLE = """\
