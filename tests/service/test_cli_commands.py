@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from fairlead.answers.words import Phase
 from service.cli_plane import Commands, command_plane
+from service.stored_plane import StoredPlane
 from shared_cases import REPOSITORY
 from unit.boots.reports import make_fields
 
@@ -367,6 +371,50 @@ def test_a_machine_whose_drain_is_stuck_is_forced_to_go(workers: Commands) -> No
     workers.settle()
 
     assert name not in workers.machines()
+
+
+def test_a_pool_that_leaves_is_watched_until_it_is_gone(workers: Commands) -> None:
+    workers.sleep()
+    workers.run("pool", "delete", "workers", "--yes")
+    moved = threading.Timer(0.5, workers.settle)
+    moved.start()
+
+    watched = workers.run("rollout", "watch", "workers", "--timeout", "20")
+    moved.join()
+
+    assert watched.code == 0
+    assert workers.run("rollout", "watch", "workers").code == 2, "there is none of this name"
+
+
+def test_a_change_in_place_that_failed_is_resumed_as_it_is_said(
+    plane: Commands, tmp_path: Path
+) -> None:
+    path = tmp_path / "in-place.yaml"
+    in_place = TEXT.replace("maxSurge: 1 ", "type: InPlace ").replace("ble: 0", "ble: 1")
+    path.write_text(in_place)
+    assert plane.run("apply", "-f", str(path)).code == 0
+    path.write_text(in_place.replace("1.34.2", "1.34.9"))
+    plane.sleep()
+    assert plane.run("apply", "-f", str(path), "--yes", "--no-wait").code == 0
+    name = plane.app.call(lambda: fail_the_one_that_changes(plane.plane))
+    explained = plane.run("explain", "workers").out
+    assert f"waits for  {name} failed on the way: disk" in explained
+    assert "way out    fairlead pool resume workers" in explained
+    plane.sleep(is_asleep=False)
+
+    plane.run("pool", "resume", "workers")
+
+    assert name not in plane.machines()
+    assert "settled: every machine" in plane.run("explain", "workers").out
+
+
+def fail_the_one_that_changes(plane: StoredPlane) -> str:
+    plane.one_pass()
+    machines = plane.world.machines.list_machines("workers")
+    (changing,) = [machine for machine in machines if machine.is_in_flight]
+    failed = replace(changing, phase=Phase.FAILED, ready_at=None, problem="disk")
+    plane.world.machines.write_machine(failed)
+    return changing.name
 
 
 def test_faults_are_put_on_a_machine_or_on_the_next_ones(workers: Commands) -> None:

@@ -13,10 +13,15 @@ from types import TracebackType
 from typing import Protocol
 
 from fairlead.answers.pool import PoolDetail
+from fairlead.answers.words import ChangeClass
 from fairlead.cli.main import INTERRUPTED, print_error
 from fairlead.cli.request import plane_of
 from fairlead.cli.screens.show import is_terminal
-from fairlead.errors import UnavailableError
+from fairlead.errors import InputError, UnavailableError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from fairlead.embedded.serve.client import Client
 
 LOOK_S = 0.2
 
@@ -72,10 +77,12 @@ def follow(arguments: Namespace, names: list[str]) -> int:
     """Show the pools until all are complete; return the exit code."""
     client = plane_of(arguments)
     end = time.monotonic() + arguments.timeout if arguments.timeout is not None else None
+    pools: list[PoolDetail] = []
     try:
         with make_view() as view:
             while True:
-                pools = [client.pool(name) for name in names]
+                pools = _look(client, names, pools)
+                names = [pool.name for pool in pools]
                 view.show(pools)
                 if all(pool.verdict.is_complete or pool.verdict.needs for pool in pools):
                     break
@@ -87,6 +94,19 @@ def follow(arguments: Namespace, names: list[str]) -> int:
         print_error(f"no longer following; the rollout goes on: {watch}")
         return INTERRUPTED
     return _concluded(pools)
+
+
+def _look(client: Client, names: list[str], before: list[PoolDetail]) -> list[PoolDetail]:
+    """Return the pools as they are; one that left since the last look is complete, and no more."""
+    leaving = {pool.name for pool in before if pool.plan.change is ChangeClass.DELETE}
+    found = []
+    for name in names:
+        try:
+            found.append(client.pool(name))
+        except InputError:
+            if name not in leaving:
+                raise
+    return found
 
 
 def make_view() -> View:

@@ -79,7 +79,8 @@ def deadline_of(machine: Machine, policy: Policy) -> datetime | None:
     """Return when what a machine is doing counts as failed, or its drain is cut short."""
     since = machine.since
     if machine.is_leaving:
-        limit = machine.settings.drain_timeout
+        # The pool's, since the machine is given it in the very pass that says this.
+        limit = policy.settings.drain_timeout
         return since + limit if since and limit else None
     if machine.is_in_flight:
         return since + policy.join_timeout if since else None
@@ -134,7 +135,7 @@ def machine_waits(machines: tuple[Machine, ...], policy: Policy, now: datetime) 
 
 def _slow_drain(machine: Machine, policy: Policy, now: datetime) -> str:
     """Return that a drain without a limit takes longer than all of a replacement should, or ''."""
-    if not machine.is_leaving or machine.since is None or machine.settings.drain_timeout:
+    if not machine.is_leaving or machine.since is None or policy.settings.drain_timeout:
         return ""
     is_slow = machine.since + policy.estimate <= now
     return "its drain does not end, and timeouts.drain sets no limit" if is_slow else ""

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from fairlead.answers.plan import Plan
 from fairlead.answers.pool import PoolAnswer, Verdict, Way
 from fairlead.answers.wait import Wait
-from fairlead.answers.words import PoolState, WaitFor
+from fairlead.answers.words import ChangeClass, PoolState, WaitFor
 from fairlead.inputs.leaf import Json
 from fairlead.telling.ways import Stuck, apply_way, ways_out
 
@@ -48,7 +48,8 @@ def _needing(needs: str, ways: tuple[Way, ...]) -> Verdict:
 
 def _is_complete(pool: PoolAnswer, plan: Plan, spec: Mapping[str, Json]) -> bool:
     """Say whether every machine has what is declared and no pass has anything left to do."""
-    if pool.state in (PoolState.BLOCKED, PoolState.LEAVING):
+    is_held = pool.state in (PoolState.HELD, PoolState.BLOCKED)
+    if is_held or plan.change is ChangeClass.DELETE:
         return False
     # Under the kill switch `desired` is still what the template says.
     asked = spec.get("replicas", pool.desired)

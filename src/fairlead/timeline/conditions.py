@@ -254,9 +254,10 @@ def _machines(facts: PoolFacts) -> Iterator[Row]:
     booting = [machine for machine in staying if machine.phase is Phase.BOOTING]
     sick = [machine for machine in staying if machine.phase in (Phase.FAILED, Phase.NOT_READY)]
     changing = [one for one in staying if one.is_in_flight and one not in sick]
-    if not facts.machines:
+    if not staying:
+        text = "every machine leaves" if facts.machines else "no machines"
         for kind in ("AllMachinesReady", "AllNodesHealthy"):
-            yield kind, "False", "NotFound", "no machines"
+            yield kind, "False", "NotFound", text
     else:
         unready = [*booting, *sick, *changing]
         yield _aggregate("AllMachinesReady", unready, "MachinesNotReady")

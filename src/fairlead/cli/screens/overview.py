@@ -29,6 +29,7 @@ from fairlead.cli.screens.blocks import (
     line,
 )
 from fairlead.cli.screens.rollout import (
+    MOST_MACHINES,
     STATE_TONES,
     bar_of,
     moving_first,
@@ -95,6 +96,8 @@ def overview_blocks(
     if not pools:
         blocks.append(line("no pool yet"))
     blocks += [line(), _machine_table(machines, width, now)] if machines else []
+    rest = len(machines) - MOST_MACHINES
+    blocks += [line(Toned(f"and {rest} more machines", QUIET))] if rest > 0 else []
     latest = sorted(events, key=lambda event: event.at)[-MOST_EVENTS:]
     if latest:
         blocks += [line(), *(_event_line(event) for event in latest)]
