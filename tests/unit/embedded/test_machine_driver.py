@@ -231,8 +231,9 @@ def test_a_provisioned_machine_that_fell_boots_from_what_it_has_and_gets_no_toke
     [name] = yard.make_machines(1)
     driver = yard.driver()
     yard.drive(driver, ticks=1)
-    ready = replace(yard.machine(name), phase=Phase.NOT_READY, booted=PAIR, problem="it fell")
-    yard.world.machines.write_machine(ready)
+    known = yard.machine(name)
+    fallen = replace(known, phase=Phase.NOT_READY, booted=PAIR, since=known.created_at)
+    yard.world.machines.write_machine(replace(fallen, problem="it fell"))
     yard.garage.lives = {name: Life.DOWN}
 
     yard.drive(driver, ticks=1)
