@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from fairlead.agent.host import is_regular_file
 from fairlead.agent.on_failure import STOP_BOOT
+from fairlead.agent.once import note_refusals
 from fairlead.agent.report.status import not_started, publish, remove_own_leftovers
 from fairlead.agent.run import ERROR, INFORMATIONAL
 from fairlead.agent.stages.provision import provision
@@ -44,6 +45,8 @@ def run_boot(boot: Boot, stages: tuple[Stage, ...], version: str) -> int:
     for trouble in run.bundle_trouble:
         run.record.note("bundle", trouble)
         run.log("WARN", "runs from its sources, which costs time only", cause=trouble)
+    # Whatever came since the run began.
+    note_refusals(run)
     outcome = boot.outcome or not_started("no stage provisioned this node")
     _leave_verdict(run, outcome)
     exit_code = outcome.exit_code if outcome.is_started else 1

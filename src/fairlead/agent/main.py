@@ -145,7 +145,7 @@ def _find_document(run: Run, arguments: Arguments) -> int:
     from fairlead.agent.early.find_document import find_boot_inputs
 
     _refuse_rest(arguments)
-    return 0 if find_boot_inputs(run) else 1
+    return 0 if find_boot_inputs(run, looks_again=True) else 1
 
 
 def _conclude(run: Run, arguments: Arguments) -> int:

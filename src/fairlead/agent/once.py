@@ -29,6 +29,15 @@ if TYPE_CHECKING:
 LOCK = "boot.lock"
 VERDICT = "verdict.json"
 DOCUMENT = "document.json"
+REFUSED = "refused.json"
+DRIVES = "drives.json"
+# The sentinel of a boot that had no document, as report/conclude.py leaves it.
+CONCLUDED = "provision.complete"
+
+# The fact of the boot report, and so of the status, that says which documents were not taken.
+REFUSALS = "refused"
+# Sentences. More than there are places; a look that repeats itself tells nothing twice.
+MOST_REFUSALS = 8
 
 # Set for the agent that a run with a turn starts to provision in its place; scripts never see it.
 HELD = "FAIRLEAD_TURN"
@@ -144,6 +153,42 @@ def _is_one(kept: str, digest: str) -> bool:
 def keep_verdict(run: Run, digest: str, exit_code: int) -> None:
     """Afterwards a second run with this document, in this boot, ends as this one did."""
     write_state(run, VERDICT, {"digest": digest, "exit": exit_code, "run": run.id})
+
+
+def is_boot_over(run: Run) -> bool:
+    """Say whether this boot has its verdict: a drive that comes now was not there to boot from."""
+    places = (f"{run.layout.state}/{VERDICT}", f"{run.layout.state}/{CONCLUDED}")
+    return any(run.host.file_mode(path) is not None for path in places)
+
+
+def tell_refusals(run: Run, sentences: list[str]) -> None:
+    """Say once in each boot which documents were not taken, and why; the record has it too."""
+    if not sentences:
+        return
+    told = refusals(run)
+    new = [sentence for sentence in sentences if sentence not in told][:MOST_REFUSALS]
+    for sentence in new:
+        run.log("WARN", "document refused", cause=sentence)
+    if new:
+        run.refusals = (told + new)[:MOST_REFUSALS]
+        write_state(run, REFUSED, {REFUSALS: run.refusals})
+    if new and is_boot_over(run):
+        # No run of this boot is to come that would note it.
+        run.record.note_later(REFUSALS, run.refusals)
+
+
+def note_refusals(run: Run) -> None:
+    """Note in this run's record what was refused in this boot, by whichever process."""
+    refused = refusals(run)
+    if refused and run.record.report.facts.get(REFUSALS) != refused:
+        run.record.note(REFUSALS, refused)
+
+
+def refusals(run: Run) -> list[str]:
+    """Return which documents were not taken in this boot, and why."""
+    # A directory keeps no state: what this process found is all.
+    kept = run.refusals if run.host.is_directory else read_state(run, REFUSED).get(REFUSALS)
+    return [str(sentence) for sentence in kept] if isinstance(kept, list) else []
 
 
 def wait_until_whole(run: Run, path: str) -> None:

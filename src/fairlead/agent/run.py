@@ -30,7 +30,8 @@ class Run:
     """The host, where things are on it, and everything this run has to say."""
 
     __slots__ = (
-        "bundle_trouble", "host", "id", "is_dry", "layout", "record", "redactor", "started_ns"
+        "bundle_trouble", "host", "id", "is_dry", "layout", "record", "redactor", "refusals",
+        "started_ns",
     )  # fmt: skip
 
     def __init__(self, host: Host, layout: Layout, run_id: str, *, is_dry: bool = False) -> None:
@@ -45,6 +46,8 @@ class Run:
         self.started_ns = host.monotonic_ns()
         # Why modules came from their sources instead of the bundle; empty if none did.
         self.bundle_trouble: list[str] = []
+        # Which documents were not taken, and why.
+        self.refusals: list[str] = []
         self.record = Recorder(host, layout.record, self.redactor)
 
     def log(self, level: str, message: str, **facts: object) -> None:

@@ -14,7 +14,12 @@ from fairlead.agent.early.iso9660 import find_file_in_iso
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from fairlead.agent.host import Host
+
+    # Takes the descriptor of the open drive.
+    IsFit = Callable[[int], bool]
 
 MOUNT_AND_READ = (
     "exec 2>/dev/null; mkdir -p /run/fairlead/drive && "
@@ -29,13 +34,19 @@ UDF_MARKS = (b"NSR02", b"NSR03")
 UDF_PLACE = (16 * 2048, 16 * 2048)
 
 
-def find_file_on_drive(host: Host, device: str, path: str) -> bytes | None:
-    """Return a file's content; None if there is no drive, no medium, or no such file on it."""
+def find_file_on_drive(host: Host, device: str, path: str, is_fit: IsFit) -> bytes | None:
+    """
+    Return a file's content; None if there is no drive, no medium, or no such file on it.
+
+    Nothing is read of a drive that is not fit.
+    """
     try:
         descriptor = os.open(host.real_path(device), os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
         return None  # An empty drive says ENOMEDIUM.
     try:
+        if not is_fit(descriptor):
+            return None
 
         def read_at(offset: int, length: int) -> bytes:
             return _read_at(descriptor, offset, length)

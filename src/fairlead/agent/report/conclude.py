@@ -9,6 +9,7 @@ of has no node config either, and must not hand a verdict to its copies.
 from __future__ import annotations
 
 from fairlead.agent.early.find_document import find_boot_inputs
+from fairlead.agent.once import note_refusals, refusals
 from fairlead.agent.report.status import NOT_STARTED, Outcome, has_verdict, publish_for_this_boot
 from fairlead.agent.run import ERROR
 from fairlead.agent.wait import describe_progress
@@ -32,6 +33,7 @@ def conclude(run: Run, version: str) -> int:
         return 0
     cause = _cause(run)
     run.record.begin(run.id, version, run.layout.name)
+    note_refusals(run)
     run.record.end_stage(STAGE, run.record.begin_stage(STAGE), STOPPED, cause)
     run.log("ERROR", "not provisioned", error=cause, exit_code=NOT_STARTED)
     run.event("Provision", f"fairlead-node exited with error {cause}", ERROR, run.started_ns)
@@ -47,5 +49,6 @@ def _cause(run: Run) -> str:
     except (FairleadError, OSError) as error:
         return f"what this machine boots from could not be put in place: {error}"
     if inputs is None:
-        return "no node config, NBC command or boot document came to this machine"
+        cause = "no node config, NBC command or boot document came to this machine"
+        return "; ".join([cause, *refusals(run)])
     return f"every run of the agent ended without a verdict: {progress}"

@@ -105,6 +105,14 @@ class Recorder:
         self.report.facts[name] = value
         self._append({"fact": name, "value": value}, sync=False)
 
+    def note_later(self, name: str, value: object) -> None:
+        """Note a fact of the last run, by a process that is no run itself."""
+        text = self._redactor.clean(encode_line({"fact": name, "value": value}))
+        try:
+            self._host.append_file(self._path, f"\n{text}\n".encode(), 0o600, sync=False)
+        except OSError:
+            return  # No record, or no disk for one: the log has it.
+
     def end(self, exit_code: int) -> None:
         """End the run."""
         self.report.exit_code = exit_code

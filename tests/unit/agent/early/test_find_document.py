@@ -2,9 +2,12 @@
 
 import stat
 
-from builders import AKS, CONFIG_PATH, FEATURES_PATH, make_disk
+from builders import AKS, CONFIG_PATH, FEATURES_PATH, RECORD_PATH, make_disk
 from fairlead.agent.early.find_document import find_boot_inputs, find_document
 from fairlead.agent.layout import Layout, find_layout_name
+from fairlead.agent.once import keep_verdict
+from fairlead.agent.report.conclude import conclude
+from fairlead.agent.report.record import parse_record
 from fairlead.agent.run import Run
 from fairlead.sim.host import SimHost
 from fairlead.userdata.delivery import Inline
@@ -13,6 +16,8 @@ from fairlead.userdata.render import Target, render_user_data
 SEED = "/var/lib/cloud/seed/nocloud/user-data"
 COPY = "/var/lib/cloud/instance/user-data.txt"
 RAN = "/run/cloud-init/.instance-id"
+SETTINGS = "/etc/fairlead-node/seeds.conf"
+BOOT_DOCUMENT_PATH = f"{AKS}/fairlead-boot-document.json"
 CONFIG = b'{"version": "v1", "kubernetes_version": "1.34.0"}'
 OTHER = b'{"version": "v1", "kubernetes_version": "1.35.0"}'
 
@@ -52,12 +57,96 @@ def test_a_second_look_writes_nothing() -> None:
     assert again.wrote == []
 
 
-def test_user_data_that_changed_replaces_the_config_of_an_earlier_boot() -> None:
+def test_a_node_that_has_a_document_keeps_it_and_says_so() -> None:
     run = make_run({SEED: user_data(), CONFIG_PATH: OTHER})
 
-    find_document(run, has_inputs=True)
+    assert find_document(run, has_inputs=True) is None
+
+    assert run.host.read_file(CONFIG_PATH) == OTHER
+    assert run.host.file_mode(FEATURES_PATH) is None
+    assert run.refusals == [
+        "NoCloud seed holds another document than this node has, which stays; to take it, remove "
+        f"{CONFIG_PATH} and boot again, or build the image with REPROVISION=yes"
+    ]
+    assert isinstance(run.host, SimHost)
+    assert b'"msg":"document refused"' in run.host.said
+
+
+def test_features_that_differ_make_it_another_document() -> None:
+    run = make_run({SEED: user_data(), CONFIG_PATH: CONFIG, FEATURES_PATH: b"A=b\n"})
+
+    assert find_document(run, has_inputs=True) is None
+
+    assert run.host.read_file(FEATURES_PATH) == b"A=b\n"
+    assert len(run.refusals) == 1
+
+
+def test_an_image_may_let_its_nodes_be_provisioned_again() -> None:
+    earlier = {CONFIG_PATH: OTHER, BOOT_DOCUMENT_PATH: b"{}", FEATURES_PATH: b"A=b\n"}
+    run = make_run({SEED: user_data(), SETTINGS: b"REPROVISION=yes\n", **earlier})
+
+    found = find_document(run, has_inputs=True)
+
+    assert found is not None
+    assert (found.place, found.wrote) == ("NoCloud seed", ["features", "node_config"])
+    assert run.host.read_file(CONFIG_PATH) == CONFIG
+    # What came with the earlier document would otherwise decide what this node fetches.
+    assert run.host.file_mode(BOOT_DOCUMENT_PATH) is None
+    assert run.refusals == []
+
+
+def test_a_node_is_provisioned_again_at_a_boot_and_not_while_it_runs() -> None:
+    run = make_run({SEED: user_data(), SETTINGS: b"REPROVISION=yes\n"})
+    find_boot_inputs(run)
+    run.host.write_file(SEED, user_data(OTHER), 0o600, sync=True)
+
+    find_boot_inputs(run, looks_again=True)
 
     assert run.host.read_file(CONFIG_PATH) == CONFIG
+    assert len(run.refusals) == 1
+
+
+def test_every_other_document_is_told_and_each_of_them_once() -> None:
+    net = "/var/lib/cloud/seed/nocloud-net/user-data"
+    run = make_run({SEED: user_data(CONFIG), net: user_data(OTHER)})
+    find_boot_inputs(run)
+    assert run.refusals == []
+
+    for _ in range(3):
+        find_boot_inputs(run, looks_again=True)
+
+    assert isinstance(run.host, SimHost)
+    assert run.host.said.count(b"document refused") == 1
+    kept = run.host.read_file("/run/fairlead/refused.json")
+    assert b"NoCloud seed holds another document" in kept
+
+
+def test_what_is_refused_after_a_boot_is_told_in_the_record_of_its_run() -> None:
+    run = make_run({SEED: user_data(), CONFIG_PATH: OTHER})
+    run.record.begin("run-1", "202611.16.0", "aks")
+    run.record.end(0)
+    keep_verdict(run, "digest", 0)
+
+    find_boot_inputs(run, looks_again=True)
+
+    (report,) = parse_record(run.host.read_file(RECORD_PATH))
+    assert (report.exit_code, report.facts["refused"]) == (0, run.refusals)
+
+
+def test_a_machine_that_may_not_look_says_what_it_passed_over() -> None:
+    cloud = b"datasource_list: [Azure]\n"
+    run = make_run({SEED: user_data(), "/etc/cloud/cloud.cfg": cloud})
+
+    assert find_boot_inputs(run) is None
+    assert conclude(run, "202611.16.0") == 1
+
+    (report,) = parse_record(run.host.read_file(RECORD_PATH))
+    assert report.stages[0].cause == (
+        "no node config, NBC command or boot document came to this machine; NoCloud seed "
+        f"{SEED} is not looked at: the image does not list NoCloud, neither in cloud-init's "
+        "datasource_list nor in DATA_SOURCES of /etc/fairlead-node/seeds.conf"
+    )
+    assert report.facts["refused"] == run.refusals
 
 
 def test_user_data_for_another_layout_is_left_to_its_boothook() -> None:
