@@ -9,7 +9,7 @@ text. Whatever has another shape is left to cloud-init.
 from __future__ import annotations
 
 from fairlead.agent.early.digest import sha256_of
-from fairlead.agent.early.layers import decode_base64, gunzip, leaf_parts
+from fairlead.agent.early.layers import Room, decode_base64, gunzip, leaf_parts
 from fairlead.contract.hook_files import (
     END,
     FIRST_LINE,
@@ -22,10 +22,10 @@ from fairlead.errors import InputError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from typing import Any
 
-    Unpack = Callable[[bytes], "bytes | None"]
+    Unpack = Callable[[bytes, Room], "bytes | None"]
 
 # What a file without a path is: a bare document, which the layout finds a place for.
 NODE_CONFIG = "node_config"
@@ -34,6 +34,13 @@ BOOT_DOCUMENT = "boot_document"
 CONFIG_MARK = b"#cloud-config"
 
 DATA_URL = "data:;base64,"
+
+# Of one document. User data of ours carries three files; what somebody wrote beside them is little.
+MOST_FILES = 64
+# Lines of base64 fill them with what there is room for.
+MOST_LINES = 300_000
+# A value takes up to thirty times its text in memory.
+LARGEST_JSON = 6 << 20
 
 
 class EmbeddedFile:
@@ -48,21 +55,33 @@ class EmbeddedFile:
 
 def files_in_user_data(user_data: bytes) -> list[EmbeddedFile]:
     """Return the files of every part, in order; [] if no part has a shape we know. Never raises."""
+    room = Room()
     files: list[EmbeddedFile] = []
-    for part in leaf_parts(user_data):
+    for part in leaf_parts(user_data, room):
         text = part.lstrip()
         if text.startswith(FIRST_LINE.encode()):
-            files += _files_in_boothook(text)
+            files += _files_in_boothook(text, room)
         elif text.startswith(CONFIG_MARK):
-            files += _files_in_cloud_config(text)
-        elif text.startswith(b"{"):
-            files += _files_in_json(text)
-    return files
+            files += _files_in_cloud_config(text, room)
+        elif text.startswith(b"{") and len(text) <= LARGEST_JSON:
+            files += _files_in_json(text, room)
+    return files[:MOST_FILES]
 
 
-def _files_in_boothook(text: bytes) -> list[EmbeddedFile]:
-    files = []
-    lines = iter(text.split(b"\n"))
+def _lines_of(text: bytes) -> Iterator[bytes]:
+    """Yield line by line: a list of sixteen million empty ones would be the larger document."""
+    at = 0
+    for _ in range(MOST_LINES):
+        end = text.find(b"\n", at)
+        yield text[at:] if end < 0 else text[at:end]
+        if end < 0:
+            return
+        at = end + 1
+
+
+def _files_in_boothook(text: bytes, room: Room) -> list[EmbeddedFile]:
+    files: list[EmbeddedFile] = []
+    lines = _lines_of(text)
     for raw in lines:
         words = words_of_put_line(raw.rstrip(b"\r").decode("latin-1"))
         if words is None:
@@ -72,27 +91,29 @@ def _files_in_boothook(text: bytes) -> list[EmbeddedFile]:
             if inner.rstrip(b"\r") == END.encode():
                 break
             packed.append(inner)
-        file = _hook_file(words, b"".join(packed))
+        file = _hook_file(words, b"".join(packed), room)
         if file is not None:
             files.append(file)
+        if len(files) >= MOST_FILES:
+            break
     return files
 
 
-def _hook_file(words: tuple[str, str, str], packed: bytes) -> EmbeddedFile | None:
+def _hook_file(words: tuple[str, str, str], packed: bytes, room: Room) -> EmbeddedFile | None:
     digest, path, how = words
-    content = _unpacked(packed, {UNPACK_PLAIN: _plain, UNPACK_GZIP: gunzip}.get(how))
+    content = _unpacked(packed, {UNPACK_PLAIN: _plain, UNPACK_GZIP: gunzip}.get(how), room)
     if content is None or sha256_of(content) != digest:
         return None
     return EmbeddedFile(path, content)
 
 
-def _plain(content: bytes) -> bytes | None:
+def _plain(content: bytes, _room: Room) -> bytes | None:
     return content
 
 
-def _unpacked(packed: bytes, unpack: Unpack | None) -> bytes | None:
-    content = decode_base64(packed)
-    return None if content is None or unpack is None else unpack(content)
+def _unpacked(packed: bytes, unpack: Unpack | None, room: Room) -> bytes | None:
+    content = decode_base64(packed, room)
+    return None if content is None or unpack is None else unpack(content, room)
 
 
 # cloud-init's names for what `content` is wrapped in.
@@ -106,55 +127,70 @@ ENCODINGS: dict[str, Unpack] = {
 }
 
 
-def _files_in_cloud_config(text: bytes) -> list[EmbeddedFile]:
+def _files_in_cloud_config(text: bytes, room: Room) -> list[EmbeddedFile]:
     files = []
-    for entry in _write_files_entries(text.decode("utf-8", "surrogateescape")):
-        unpack = ENCODINGS.get(entry.get("encoding", ""))
-        packed = entry.get("content", "").encode("utf-8", "surrogateescape")
-        content = _unpacked(packed, unpack) if unpack else None
+    for entry in _write_files_entries(text):
+        unpack = ENCODINGS.get(_joined(entry, "encoding"))
+        packed = _joined(entry, "content").encode("utf-8", "surrogateescape")
+        content = _unpacked(packed, unpack, room) if unpack else None
         if content is not None and entry.get("path"):
-            files.append(EmbeddedFile(entry["path"], content))
+            files.append(EmbeddedFile(_joined(entry, "path"), content))
     return files
 
 
-def _write_files_entries(text: str) -> list[dict[str, str]]:
-    """Return the list below `write_files:`, each entry's keys with plain or block values."""
-    entries: list[dict[str, str]] = []
+def _joined(entry: dict[str, list[str]], name: str) -> str:
+    return "".join(entry.get(name, ()))
+
+
+def _write_files_entries(text: bytes) -> list[dict[str, list[str]]]:
+    """
+    Return the list below `write_files:`, each entry's keys with plain or block values.
+
+    A value is the list of its lines: joined once, it costs no more than it is long.
+    """
+    entries: list[dict[str, list[str]]] = []
     is_inside = False
-    block_key = ""
+    block: list[str] | None = None
     block_indent = 0
-    for line in text.splitlines():
+    for raw in _lines_of(text):
+        line = raw.decode("utf-8", "surrogateescape").rstrip("\r")
         indent = len(line) - len(line.lstrip(" "))
-        if block_key and (not line.strip() or indent > block_indent):
-            entries[-1][block_key] += line.strip() + "\n"
+        if block is not None and (not line.strip() or indent > block_indent):
+            block.append(line.strip() + "\n")
             continue
-        block_key = ""
+        block = None
         if indent == 0 and not line.startswith(("- ", "#")):
             is_inside = line.rstrip() == "write_files:"
             continue
         if not is_inside or not line.strip():
             continue
         if line.lstrip().startswith("- "):
+            if len(entries) >= MOST_FILES:
+                break
             entries.append({})
             indent += 2
-        key, _, value = line.strip().removeprefix("- ").partition(":")
-        if not entries:
-            continue
-        entries[-1][key.strip()] = value.strip().strip("\"'")
-        if value.strip() in ("|", "|-", "|+"):
-            entries[-1][key.strip()] = ""
-            block_key, block_indent = key.strip(), indent
+        if entries:
+            block, block_indent = _take_line(entries[-1], line), indent
     return entries
 
 
-def _files_in_json(text: bytes) -> list[EmbeddedFile]:
+def _take_line(entry: dict[str, list[str]], line: str) -> list[str] | None:
+    """Put a line's key into the entry; return where its lines go if its value is a block."""
+    key, _, value = line.strip().removeprefix("- ").partition(":")
+    is_block = value.strip() in ("|", "|-", "|+")
+    lines = [] if is_block else [value.strip().strip("\"'")]
+    entry[key.strip()] = lines
+    return lines if is_block else None
+
+
+def _files_in_json(text: bytes, room: Room) -> list[EmbeddedFile]:
     try:
         value = parse_json(text)
-    except InputError:
+        fields = plain(value) if isinstance(value, Pairs) else {}
+    except (InputError, RecursionError):
         return []
-    fields = plain(value) if isinstance(value, Pairs) else {}
     if "ignition" in fields:
-        return _files_in_ignition(fields)
+        return _files_in_ignition(fields, room)
     if "endpoint" in fields and "token" in fields:
         return [EmbeddedFile(BOOT_DOCUMENT, text)]
     if "version" in fields:
@@ -162,20 +198,21 @@ def _files_in_json(text: bytes) -> list[EmbeddedFile]:
     return []
 
 
-def _files_in_ignition(fields: dict[str, Any]) -> list[EmbeddedFile]:
+def _files_in_ignition(fields: dict[str, Any], room: Room) -> list[EmbeddedFile]:
     match fields:
         case {"storage": {"files": list(entries)}}:
-            found = [_ignition_file(entry) for entry in entries]
+            found = [_ignition_file(entry, room) for entry in entries[:MOST_FILES]]
             return [file for file in found if file is not None]
     return []
 
 
-def _ignition_file(entry: object) -> EmbeddedFile | None:
+def _ignition_file(entry: object, room: Room) -> EmbeddedFile | None:
     match entry:
         case {"path": str(path), "contents": {"source": str(source), **more}}:
             if not source.startswith(DATA_URL):
                 return None
             unpack = gunzip if more.get("compression") == "gzip" else _plain
-            content = _unpacked(source[len(DATA_URL) :].encode("utf-8", "replace"), unpack)
+            packed = source[len(DATA_URL) :].encode("utf-8", "replace")
+            content = _unpacked(packed, unpack, room)
             return None if content is None else EmbeddedFile(path, content)
     return None

@@ -22,14 +22,24 @@ LAST_LONG = 0x40
 FEWEST_CLUSTERS_16 = 4085
 FEWEST_CLUSTERS_32 = 65525
 
-LARGEST_DIRECTORY = 1 << 20
-LARGEST_FILE = 64 << 20
+# Of a directory with eight thousand names, and as host.py has it for files.
+LARGEST_DIRECTORY = 256 << 10
+LARGEST_FILE = 16 << 20
 
 
 class _Volume:
     """Where things are: all in bytes but `clusters` and the numbers of clusters."""
 
-    __slots__ = ("bits", "cluster", "data_at", "fat", "read_at", "root", "root_at", "root_length")
+    __slots__ = (
+        "bits",
+        "cluster",
+        "data_at",
+        "fat_at",
+        "read_at",
+        "root",
+        "root_at",
+        "root_length",
+    )
 
     def __init__(self, read_at: ReadAt, boot: bytes) -> None:
         def number(at: int, length: int) -> int:
@@ -39,8 +49,8 @@ class _Volume:
         self.read_at = read_at
         self.cluster = sector * boot[13]
         fat_length = (number(22, 2) or number(36, 4)) * sector
-        fat_at = number(14, 2) * sector
-        self.root_at = fat_at + boot[16] * fat_length
+        self.fat_at = number(14, 2) * sector
+        self.root_at = self.fat_at + boot[16] * fat_length
         self.root_length = number(17, 2) * ENTRY
         self.data_at = self.root_at + -(-self.root_length // sector) * sector
         total = (number(19, 2) or number(32, 4)) * sector
@@ -48,7 +58,6 @@ class _Volume:
         self.bits = 32 if clusters >= FEWEST_CLUSTERS_32 else 16
         self.bits = 12 if clusters < FEWEST_CLUSTERS_16 else self.bits
         self.root = number(44, 4) if self.bits == 32 else 0  # noqa: PLR2004 - FAT32
-        self.fat = read_at(fat_at, min(fat_length, (clusters + 2) * 4))
 
     def chain(self, cluster: int, length: int) -> bytes:
         """Return the content of a chain of clusters, at most `length` bytes."""
@@ -63,13 +72,14 @@ class _Volume:
 
     def _next(self, cluster: int) -> int:
         if self.bits == 12:  # noqa: PLR2004 - FAT12: three half bytes per entry
-            at = cluster * 3 // 2
-            pair = int.from_bytes(self.fat[at : at + 2], "little")
+            pair = self._number(cluster * 3 // 2, 2)
             return pair >> 4 if cluster & 1 else pair & 0xFFF
         width = self.bits // 8
-        return int.from_bytes(self.fat[cluster * width : (cluster + 1) * width], "little") & (
-            0x0FFFFFFF
-        )
+        return self._number(cluster * width, width) & 0x0FFFFFFF
+
+    def _number(self, at: int, length: int) -> int:
+        # Entry by entry: how long the whole table is says the drive.
+        return int.from_bytes(self.read_at(self.fat_at + at, length), "little")
 
 
 def find_file_in_fat(read_at: ReadAt, path: str) -> bytes | None:

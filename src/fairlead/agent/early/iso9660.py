@@ -25,8 +25,9 @@ IS_DIRECTORY = 2
 NAME_CONTINUES = 1
 SHORTEST_RECORD = 34
 
-LARGEST_DIRECTORY = 1 << 20
-LARGEST_FILE = 64 << 20
+# Of a directory with eight thousand names, and as host.py has it for files.
+LARGEST_DIRECTORY = 256 << 10
+LARGEST_FILE = 16 << 20
 
 
 class _Entry:
@@ -68,7 +69,9 @@ def _roots(read_at: ReadAt) -> list[tuple[bytes, bool]]:
         is_joliet = descriptor[0] == SUPPLEMENTARY and descriptor[88:91] in JOLIET_ESCAPES
         if is_joliet or descriptor[0] == PRIMARY:
             roots.append((descriptor[156:190], is_joliet))
-    return sorted(roots, key=lambda root: not root[1])
+    # One of each kind: no image has more, and each costs a search.
+    kinds = {is_joliet: (root, is_joliet) for root, is_joliet in reversed(roots)}
+    return [kinds[is_joliet] for is_joliet in (True, False) if is_joliet in kinds]
 
 
 def _child(read_at: ReadAt, parent: _Entry, name: str, *, is_joliet: bool) -> _Entry | None:

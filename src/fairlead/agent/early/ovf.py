@@ -7,7 +7,7 @@ is base64, which holds no markup, so its end is the next `<`.
 
 from __future__ import annotations
 
-from fairlead.agent.early.layers import decode_base64
+from fairlead.agent.early.layers import Room, decode_base64
 
 ELEMENT_END = b"CustomData>"
 
@@ -20,4 +20,4 @@ def custom_data_in(environment: bytes) -> bytes | None:
         return None
     start = at + len(ELEMENT_END)
     end = environment.find(b"<", start)
-    return decode_base64(environment[start:end]) or None if end > 0 else None
+    return decode_base64(environment[start:end], Room()) or None if end > 0 else None

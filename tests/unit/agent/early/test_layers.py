@@ -9,7 +9,7 @@ from email.mime.text import MIMEText
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.agent.early.layers import LARGEST_BYTES, gunzip, leaf_parts, unwrap
+from fairlead.agent.early.layers import LARGEST_BYTES, Room, gunzip, leaf_parts, unwrap
 
 DOCUMENT = b"#cloud-config\n# long enough to be a document\n{}\n"
 
@@ -23,11 +23,11 @@ def test_gzip_and_base64_come_off_in_any_order() -> None:
         base64.b64encode(gzip.compress(DOCUMENT)),
         gzip.compress(base64.b64encode(DOCUMENT)),
     ):
-        assert unwrap(wrapped) == DOCUMENT
+        assert unwrap(wrapped, Room()) == DOCUMENT
 
 
 def test_a_word_that_could_be_base64_stays_a_word() -> None:
-    assert unwrap(b"hello") == b"hello"
+    assert unwrap(b"hello", Room()) == b"hello"
 
 
 def test_a_damaged_or_endless_gzip_is_not_unpacked() -> None:
@@ -35,9 +35,9 @@ def test_a_damaged_or_endless_gzip_is_not_unpacked() -> None:
     bomb = zlib.compressobj(9, zlib.DEFLATED, 31)
     huge = bomb.compress(bytes(LARGEST_BYTES + 1)) + bomb.flush()
 
-    assert gunzip(whole[:-9]) is None
-    assert gunzip(whole[:12] + b"\xff" + whole[13:]) is None
-    assert gunzip(huge) is None
+    assert gunzip(whole[:-9], Room()) is None
+    assert gunzip(whole[:12] + b"\xff" + whole[13:], Room()) is None
+    assert gunzip(huge, Room()) is None
 
 
 def test_parts_are_found_whatever_the_line_ends_and_encodings() -> None:
@@ -52,8 +52,8 @@ def test_parts_are_found_whatever_the_line_ends_and_encodings() -> None:
     )
     expected = [b"#cloud-boothook\nfirst", b"#cloud-config\n", b"a=b"]
 
-    assert leaf_parts(text.encode()) == expected
-    crlf = leaf_parts(text.replace("\n", "\r\n").encode())
+    assert leaf_parts(text.encode(), Room()) == expected
+    crlf = leaf_parts(text.replace("\n", "\r\n").encode(), Room())
     assert [part.replace(b"\r\n", b"\n") for part in crlf] == expected
 
 
@@ -62,13 +62,13 @@ def test_what_python_writes_as_mime_is_read() -> None:
     for kind, body in (("cloud-boothook", "#cloud-boothook\nöne\n"), ("cloud-config", "{}\n")):
         outer.attach(MIMEText(body, kind, "utf-8"))
 
-    assert leaf_parts(outer.as_bytes()) == ["#cloud-boothook\nöne\n".encode(), b"{}\n"]
+    assert leaf_parts(outer.as_bytes(), Room()) == ["#cloud-boothook\nöne\n".encode(), b"{}\n"]
 
 
 def test_a_document_that_was_cut_off_keeps_its_whole_parts() -> None:
     text = b'Content-Type: multipart/mixed; boundary="B"\n\n--B\n\none\n--B\n\ntwo'
 
-    assert leaf_parts(text) == [b"one", b"two"]
+    assert leaf_parts(text, Room()) == [b"one", b"two"]
 
 
 def test_parts_may_be_compressed_or_hold_parts_themselves() -> None:
@@ -82,10 +82,10 @@ def test_parts_may_be_compressed_or_hold_parts_themselves() -> None:
         + b"\n--B--\n"
     )
 
-    assert leaf_parts(outer) == [b"one", b"#two" * 20]
+    assert leaf_parts(outer, Room()) == [b"one", b"#two" * 20]
 
 
 @given(st.binary(max_size=300))
 def test_no_bytes_make_it_raise(data: bytes) -> None:
-    leaf_parts(data)
-    leaf_parts(b"Content-Type: multipart/mixed; boundary=B\n\n--B\n" + data)
+    leaf_parts(data, Room())
+    leaf_parts(b"Content-Type: multipart/mixed; boundary=B\n\n--B\n" + data, Room())
