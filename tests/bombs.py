@@ -2,9 +2,13 @@
 
 import base64
 import json
+import subprocess
+import sys
+import tempfile
 import zlib
 from collections.abc import Iterable
 from functools import cache
+from pathlib import Path
 
 MIB = 1 << 20
 
@@ -80,3 +84,30 @@ def make_bombs() -> dict[str, bytes]:
         "base64": filled(b"", b"QUJD"),
         "spaces": filled(b"", b" " * 1024),
     }
+
+
+# Beside the interpreter and what it has loaded. Most is taken by values of JSON.
+LARGEST_MIB = 200
+LONGEST_S = 5
+
+READ = """
+import resource, sys, time
+from {module} import {function} as read
+with open(sys.argv[1], "rb") as file:
+    data = file.read()
+used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + ({mib} << 20),) * 2)
+resource.setrlimit(resource.RLIMIT_CPU, ({seconds} + 1,) * 2)
+read(data)
+"""
+
+
+def read_within_limits(module: str, function: str, data: bytes) -> str:
+    """Read this in a process with little memory and time; return how it failed, '' if not."""
+    text = READ.format(module=module, function=function, mib=LARGEST_MIB, seconds=LONGEST_S)
+    with tempfile.TemporaryDirectory() as directory:
+        file = Path(directory) / "user-data"
+        file.write_bytes(data)
+        command = [sys.executable, "-c", text, str(file)]
+        ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    return ran.stderr[-300:] or ("" if ran.returncode == 0 else f"ended with {ran.returncode}")

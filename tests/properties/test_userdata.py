@@ -16,7 +16,7 @@ from fairlead.userdata.boothook import render_boothook_document
 from fairlead.userdata.delivery import Inline, NodeFile, files_of
 from fairlead.userdata.inspect import inspect_user_data
 from fairlead.userdata.render import FORMATS, Target, render_user_data
-from fairlead.userdata.unwrap import unwrap
+from fairlead.userdata.unwrap import Room, unwrap
 from hook_run import hook_of, run_hook
 from properties.hostile import hurt, originals
 from shared_cases import GOLDEN
@@ -162,4 +162,4 @@ def test_twenty_thousand_hurt_documents_can_be_inspected() -> None:
 
 @given(data=st.binary(max_size=200))
 def test_unwrapping_ends_and_never_raises(data: bytes) -> None:
-    assert len(unwrap(data).layers) <= 4
+    assert len(unwrap(data, Room()).layers) <= 4

@@ -11,7 +11,7 @@ import yaml
 
 from fairlead.userdata.delivery import NodeFile
 from fairlead.userdata.known_problems import Problem, problem_of
-from fairlead.userdata.unwrap import LARGEST_CONTENT, decode_base64, find_gunzipped
+from fairlead.userdata.unwrap import Room, decode_base64, find_gunzipped
 from fairlead.userdata.yaml_bounds import (
     YamlBounds,
     YamlExcess,
@@ -61,12 +61,12 @@ class CloudConfigText:
     Each file is with its mode, '' if unset, and whether it is written late.
     """
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, room: Room) -> None:
         self.keys: list[object] = []
         self.files: list[tuple[NodeFile, str, bool]] = []
         self._broken: list[Problem] = []
         self._content_size = 0
-        self._room = LARGEST_CONTENT  # for what the files hold once they are unpacked
+        self._room = room
         try:
             config = read_cloud_config(text)
         except YamlExcess as excess:
@@ -99,12 +99,9 @@ class CloudConfigText:
     def _take_file(self, entry: dict[object, object]) -> None:
         text = _bytes_of(entry.get("content"))
         self._content_size += len(text)
-        content = b""
-        if self._room >= 0:
-            content = _unpacked(text, _text_of(entry.get("encoding")).lower())
-            self._room -= len(content)
-            if self._room < 0:
-                self._broken.append(problem_of("large-files", LARGEST_CONTENT))
+        if not self._room.take_file():
+            return
+        content = _unpacked(text, _text_of(entry.get("encoding")).lower(), self._room)
         file = NodeFile(_text_of(entry.get("path")), content)
         self.files.append((file, _mode_of(entry.get("permissions")), _is_true(entry.get("defer"))))
 
@@ -152,11 +149,11 @@ def _bytes_of(content: object) -> bytes:
     return content if isinstance(content, bytes) else b""
 
 
-def _unpacked(content: bytes, encoding: str) -> bytes:
+def _unpacked(content: bytes, encoding: str, room: Room) -> bytes:
     if "b64" in encoding or "base64" in encoding:
         content = decode_base64(content) or b""
     if encoding.startswith("gz"):
-        unzipped = find_gunzipped(content)
+        unzipped = find_gunzipped(content, room)
         content = content if unzipped is None else unzipped
     return content
 

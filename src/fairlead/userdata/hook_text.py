@@ -12,7 +12,7 @@ import re
 from fairlead.contract.node_paths import DOCUMENT_PATHS
 from fairlead.userdata.delivery import NodeFile
 from fairlead.userdata.known_problems import Problem, problem_of
-from fairlead.userdata.unwrap import decode_base64, find_gunzipped
+from fairlead.userdata.unwrap import MOST_LINES, Room, decode_base64, find_gunzipped
 
 HERE_DOCUMENT = re.compile(r"<<(-?)\s*(['\"\\]?)(\w+)")
 ABSOLUTE_PATH = re.compile(r"(?<![\w/])/[\w./@+-]+")
@@ -36,9 +36,9 @@ class Hook:
     def __init__(self, text: str) -> None:
         self.script, self.bodies = _split(text)
 
-    def files(self) -> list[NodeFile]:
+    def files(self, room: Room) -> list[NodeFile]:
         """Return the files that here-documents carry, unpacked; path '' where none is named."""
-        return [_file_of(line, body) for line, body in self.bodies]
+        return [_file_of(line, body, room) for line, body in self.bodies if room.take_file()]
 
     def problems(self) -> list[Problem]:
         """Return the known dangers of this hook."""
@@ -75,7 +75,7 @@ def unit_problems(text: str) -> list[Problem]:
 
 
 def _split(text: str) -> tuple[str, list[tuple[str, str]]]:
-    lines = text.replace("\r\n", "\n").split("\n")
+    lines = text.replace("\r\n", "\n").split("\n", MOST_LINES)[:MOST_LINES]
     script: list[str] = []
     bodies: list[tuple[str, str]] = []
     at = 0
@@ -94,14 +94,14 @@ def _split(text: str) -> tuple[str, list[tuple[str, str]]]:
     return "\n".join(script), bodies
 
 
-def _file_of(line: str, body: str) -> NodeFile:
+def _file_of(line: str, body: str, room: Room) -> NodeFile:
     paths = [
         path for path in ABSOLUTE_PATH.findall(line) if not path.startswith(PROGRAM_DIRECTORIES)
     ]
     content = body.encode("utf-8", "surrogateescape")
     packed = decode_base64(content) if "base64" in line or OUR_PUT.match(line) else None
     if packed is not None:
-        unzipped = find_gunzipped(packed) if UNZIPS.search(line) else None
+        unzipped = find_gunzipped(packed, room) if UNZIPS.search(line) else None
         content = packed if unzipped is None else unzipped
     return NodeFile(paths[-1] if paths else "", content)
 

@@ -5,33 +5,50 @@ from __future__ import annotations
 from fairlead.contract.json_text import Pairs, parse_json, plain
 from fairlead.errors import InputError
 from fairlead.userdata.delivery import NodeFile
-from fairlead.userdata.known_problems import Problem
-from fairlead.userdata.unwrap import decode_base64, find_gunzipped
+from fairlead.userdata.known_problems import Problem, problem_of
+from fairlead.userdata.unwrap import LARGEST_JSON, Room, decode_base64, find_gunzipped
 
 BASE64_URL = ";base64,"
 
 
-def files_in_ignition(content: bytes) -> tuple[list[tuple[NodeFile, str]], list[Problem]]:
+def files_in_ignition(
+    content: bytes, room: Room
+) -> tuple[list[tuple[NodeFile, str]], list[Problem]]:
     """Return the files with their modes in octal ('' if unset), and what is wrong. Never raises."""
-    try:
-        config = parse_json(content)
-    except InputError as error:
-        return [], [_refusal(f"not usable JSON: {error.problem}")]
-    if not isinstance(config, Pairs):
-        return [], [_refusal("not a JSON object")]
-    document = plain(config)
-    problems = _version_problems(document)
+    document, problems = _read(content)
+    if document is None:
+        return [], problems
     files = []
     for entry in _list_in(document, "storage", "files"):
+        if not room.take_file():
+            break
         path = entry.get("path")
         if not isinstance(path, str) or not path.startswith("/"):
-            problems.append(_refusal(f"the path of a file is not absolute: {path!r}"))
+            problems.append(_refusal(f"the path of a file is not absolute: {path!r:.200}"))
             continue
         mode = entry.get("mode")
-        files.append((NodeFile(path, _content_of(entry)), f"{mode:04o}" if _is_mode(mode) else ""))
+        files.append(
+            (NodeFile(path, _content_of(entry, room)), f"{mode:04o}" if _is_mode(mode) else "")
+        )
     if not any(unit.get("enabled") is True for unit in _list_in(document, "systemd", "units")):
         problems.append(_refusal("no unit is enabled, so nothing starts the agent", is_fatal=False))
     return files, problems
+
+
+def _read(content: bytes) -> tuple[dict[str, object] | None, list[Problem]]:
+    """Return the document, None if it cannot be read, and what is wrong with it as a whole."""
+    if len(content) > LARGEST_JSON:
+        return None, [problem_of("unread-json", LARGEST_JSON)]
+    try:
+        config = parse_json(content)
+        document = plain(config)
+    except InputError as error:
+        return None, [_refusal(f"not usable JSON: {error.problem}")]
+    except RecursionError:
+        return None, [_refusal("not usable JSON: nested too deeply")]
+    if not isinstance(config, Pairs):
+        return None, [_refusal("not a JSON object")]
+    return document, _version_problems(document)
 
 
 def _is_mode(value: object) -> bool:
@@ -53,7 +70,7 @@ def _version_problems(document: dict[str, object]) -> list[Problem]:
     return [_refusal(f"ignition.version is {version!r}, expected 3.x")]
 
 
-def _content_of(entry: dict[str, object]) -> bytes:
+def _content_of(entry: dict[str, object], room: Room) -> bytes:
     contents = entry.get("contents")
     source = contents.get("source") if isinstance(contents, dict) else None
     if not isinstance(source, str) or BASE64_URL not in source[:200]:
@@ -61,7 +78,7 @@ def _content_of(entry: dict[str, object]) -> bytes:
     text = source.partition(BASE64_URL)[2].encode("utf-8", "surrogateescape")
     content = decode_base64(text) or b""
     if isinstance(contents, dict) and contents.get("compression") == "gzip":
-        return find_gunzipped(content) or b""
+        return find_gunzipped(content, room) or b""
     return content
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from fairlead.contract.boot_document import parse_boot_document
-from fairlead.contract.json_text import Pairs, parse_json, plain
+from fairlead.contract.json_text import Pairs, parse_json
 from fairlead.contract.node_parse import ParsedNodeConfig, parse_node_config
 from fairlead.contract.node_paths import DOCUMENT_PATHS
 from fairlead.contract.node_validate import validate
@@ -22,7 +22,14 @@ from fairlead.userdata.ignition_text import files_in_ignition
 from fairlead.userdata.known_problems import Problem, problem_of
 from fairlead.userdata.limits import CLOUDS, fits
 from fairlead.userdata.parts import IGNITION, Part, split_parts
-from fairlead.userdata.unwrap import unwrap
+from fairlead.userdata.unwrap import (
+    LARGEST_CONTENT,
+    LARGEST_JSON,
+    MOST_FILES,
+    WHITE_SPACE,
+    Room,
+    unwrap,
+)
 
 JINJA_MARK = "## template: jinja"
 
@@ -52,20 +59,23 @@ class Inspection:
 def inspect_user_data(data: bytes) -> Inspection:
     """Return everything that can be said about these bytes. Never raises."""
     inspection = Inspection(len(data))
-    unwrapped = unwrap(data)
+    room = Room()
+    unwrapped = unwrap(data, room)
     inspection.wrappings = unwrapped.layers
     for layer in dict.fromkeys(unwrapped.layers):
         if layer != "gzip":
             inspection.problems.append(problem_of(layer))
     if unwrapped.problem:
         inspection.problems.append(problem_of("damaged", unwrapped.problem))
-    split = split_parts(unwrapped.content)
+    split = split_parts(unwrapped.content, room)
     inspection.kind = split.kind
     inspection.parts = split.parts
     inspection.problems += [problem_of(code) for code in split.problems]
     inspection.too_large_for = _clouds_that_refuse(data, unwrapped.layers)
     for part in split.parts:
-        _read_part(inspection, part)
+        _read_part(inspection, part, room)
+    if room.was_too_small:
+        inspection.problems.append(problem_of("large-files", LARGEST_CONTENT, MOST_FILES))
     _read_documents(inspection)
     return inspection
 
@@ -74,41 +84,41 @@ def _clouds_that_refuse(data: bytes, layers: tuple[str, ...]) -> list[str]:
     # Base64 on the outside is how an API is given the document; caps count what is inside.
     document = data
     if layers[:1] == ("base64",):
-        document = b"\0" * (len(b"".join(data.split()).rstrip(b"=")) * 3 // 4)
+        document = b"\0" * (len(data.translate(None, WHITE_SPACE).rstrip(b"=")) * 3 // 4)
     return [name for name, cloud in CLOUDS.items() if not fits(document, cloud)]
 
 
-def _read_part(inspection: Inspection, part: Part) -> None:
+def _read_part(inspection: Inspection, part: Part, room: Room) -> None:
     if part.kind == "text/cloud-boothook":
-        _read_hook(inspection, part.text)
+        _read_hook(inspection, part.text, room)
     elif part.kind == "text/jinja2" and "#cloud-boothook" in part.text[:200]:
         inspection.problems.append(problem_of("jinja-hook"))
     elif part.kind == "text/cloud-config":
-        _read_cloud_config(inspection, part.text)
+        _read_cloud_config(inspection, part.text, room)
     elif part.kind.startswith("text/x-shellscript"):
         inspection.problems.append(problem_of("late-script"))
-        inspection.files += Hook(part.text).files()
+        inspection.files += Hook(part.text).files(room)
     elif part.kind == IGNITION:
-        files, problems = files_in_ignition(part.content)
+        files, problems = files_in_ignition(part.content, room)
         inspection.files += [file for file, _ in files]
         inspection.problems += problems
         _judge_modes(inspection, files)
 
 
-def _read_hook(inspection: Inspection, text: str) -> None:
+def _read_hook(inspection: Inspection, text: str, room: Room) -> None:
     first = text.lstrip().removeprefix("#cloud-boothook").lstrip()
     if text.lstrip().startswith(JINJA_MARK) or first.startswith(JINJA_MARK):
         inspection.problems.append(problem_of("jinja-hook"))
     hook = Hook(text)
-    files = hook.files()
+    files = hook.files(room)
     inspection.files += files
     inspection.problems += hook.problems()
     for file in files:
         inspection.problems += unit_problems(file.content.decode("utf-8", "replace"))
 
 
-def _read_cloud_config(inspection: Inspection, text: str) -> None:
-    config = CloudConfigText(text)
+def _read_cloud_config(inspection: Inspection, text: str, room: Room) -> None:
+    config = CloudConfigText(text, room)
     inspection.problems += config.problems()
     entries = config.files
     inspection.files += [file for file, _, _ in entries]
@@ -135,7 +145,9 @@ def _read_documents(inspection: Inspection) -> None:
         _read_boot_document(inspection, document)
     if config is None and document is None:
         config = next((file for file in inspection.files if _is_config(file)), None)
-    if config is not None:
+    if config is not None and len(config.content) > LARGEST_JSON:
+        inspection.problems.append(problem_of("unread-json", LARGEST_JSON))
+    elif config is not None:
         _read_node_config(inspection, parse_node_config(config.content))
     elif document is None:
         inspection.problems.append(problem_of("no-config"))
@@ -159,11 +171,14 @@ def _find(files: list[NodeFile], what: str) -> NodeFile | None:
 
 
 def _is_config(file: NodeFile) -> bool:
+    if len(file.content) > LARGEST_JSON:
+        return False
     try:
         value = parse_json(file.content)
     except InputError:
         return False
-    return isinstance(value, Pairs) and isinstance(plain(value).get("version"), str)
+    pairs = value if isinstance(value, Pairs) else Pairs()
+    return any(name == "version" and isinstance(found, str) for name, found in pairs)
 
 
 def _watched_paths() -> tuple[str, ...]:

@@ -56,7 +56,12 @@ KNOWN_PROBLEMS = {
         NOT_JUDGED,
     ),
     "large-files": (
-        "write_files holds more than {0} bytes once unpacked; the rest was not read here",
+        "it holds more than {0} bytes once unpacked, or {1} files; the rest was not read here",
+        NOT_JUDGED,
+        NOT_JUDGED,
+    ),
+    "unread-json": (
+        "a JSON text of more than {0} bytes, of which nothing was read here",
         NOT_JUDGED,
         NOT_JUDGED,
     ),

@@ -11,8 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from email import message_from_bytes
 from email.message import Message
+from email.policy import Compat32, Policy
 
-from fairlead.userdata.unwrap import find_gunzipped
+from fairlead.userdata.unwrap import MOST_LINES, Room, find_gunzipped
 
 # First lines by type; longer ones first where one begins another.
 FIRST_LINES = (
@@ -33,6 +34,9 @@ IGNITION = "application/vnd.coreos.ignition+json"
 TYPES_TO_LOOK_INTO = ("text/plain", "text/x-not-multipart", "application/octet-stream")
 
 MOST_PARTS = 200
+# In all headers; Python's parser takes time by the square of a header's length.
+MOST_HEADERS = 2000
+LONGEST_HEADER = 16 << 10
 
 
 @dataclass(frozen=True)
@@ -58,7 +62,35 @@ class Split:
     problems: tuple[str, ...] = ()
 
 
-def split_parts(content: bytes) -> Split:
+class _BoundedReading(Compat32):
+    """
+    How Python's parser reads mail, as cloud-init has it, until there is too much of it.
+
+    Raises ValueError then. A policy takes no attributes of its own, so the counts are lists.
+    """
+
+    _headers: list[None]
+    _parts: list[None]
+
+    def __init__(self) -> None:
+        super().__init__()
+        object.__setattr__(self, "_headers", [])
+        object.__setattr__(self, "_parts", [])
+
+    def message_factory(self, policy: Policy) -> Message:
+        self._parts.append(None)
+        if len(self._parts) > MOST_PARTS:
+            raise ValueError("too many parts")
+        return Message(policy)
+
+    def header_source_parse(self, sourcelines: list[str]) -> tuple[str, str]:
+        self._headers.append(None)
+        if len(self._headers) > MOST_HEADERS or sum(map(len, sourcelines)) > LONGEST_HEADER:
+            raise ValueError("too many headers, or too long ones")
+        return super().header_source_parse(sourcelines)
+
+
+def split_parts(content: bytes, room: Room) -> Split:
     """Return the parts of unwrapped user data. Never raises."""
     if content.lstrip().startswith(b"{"):
         return Split(IGNITION, [Part(IGNITION, "", content)])
@@ -67,19 +99,21 @@ def split_parts(content: bytes) -> Split:
         return Split(kind, [Part(kind, "", content)])
     if not _has_mime_header(content):
         return Split(UNKNOWN, [Part(UNKNOWN, "", content)], ("unknown-document",))
-    return _split_mime(content)
+    return _split_mime(content, room)
 
 
-def _split_mime(content: bytes) -> Split:
+def _split_mime(content: bytes, room: Room) -> Split:
     try:
-        message = message_from_bytes(content)
-        parts = [part for part in message.walk() if not part.is_multipart()][:MOST_PARTS]
-        found = [_part_of(part) for part in parts]
+        if content.count(b"\n") > MOST_LINES:
+            raise ValueError("too many lines")  # noqa: TRY301 - told as the parser's own
+        message = message_from_bytes(content, policy=_BoundedReading())
+        parts = [part for part in message.walk() if not part.is_multipart()]
+        found = [_part_of(part, room) for part in parts]
         is_multipart = message.is_multipart()
         boundary = str(message.get_boundary() or "")
         kind = message.get_content_type()
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        # Headers that the parser itself stumbles over; cloud-init's stumbles likewise.
+        # Headers that the parser itself stumbles over, as cloud-init's does, or too much of them.
         return Split(UNKNOWN, [Part(UNKNOWN, "", content)], ("unknown-document",))
     problems = []
     if is_multipart and f"--{boundary}--".encode("utf-8", "replace") not in content:
@@ -89,11 +123,11 @@ def _split_mime(content: bytes) -> Split:
     return Split(kind, found, tuple(problems))
 
 
-def _part_of(message: Message) -> Part:
+def _part_of(message: Message, room: Room) -> Part:
     payload = message.get_payload(decode=True)
     content = payload if isinstance(payload, bytes) else b""
     # A part may be gzip by itself; base64 without the header that says so stays what it is.
-    unzipped = find_gunzipped(content)
+    unzipped = find_gunzipped(content, room)
     if unzipped is not None:
         content = unzipped
     kind = message.get_content_type()

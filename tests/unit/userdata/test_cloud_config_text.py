@@ -203,7 +203,7 @@ def test_many_small_gzips_do_not_fill_the_memory() -> None:
 
     inspection = inspected("write_files:\n" + entry * 20)
 
-    assert sum(len(file.content) for file in inspection.files) == 80 * MIB
+    assert sum(len(file.content) for file in inspection.files) == 16 * MIB
     assert len(inspection.files) == 20
     assert "large-files" in [problem.code for problem in inspection.problems]
 

@@ -1,45 +1,14 @@
 """However large user data says that it is, reading it takes little memory and little time."""
 
-import subprocess
-import sys
-import tempfile
-from pathlib import Path
-
 import pytest
 
-from bombs import make_bombs
+from bombs import make_bombs, read_within_limits
 from fairlead.agent.early.carried_files import files_in_user_data
 from fairlead.agent.early.fat import find_file_in_fat
 from fairlead.agent.early.iso9660 import find_file_in_iso
 from fairlead.agent.early.layers import LARGEST_BYTES, MOST_PARTS, Room, gunzip, leaf_parts
 from fairlead.userdata.delivery import Inline
 from fairlead.userdata.render import FORMATS, Target, render_user_data
-
-# Beside the interpreter and what it has loaded. Most is taken by values of JSON.
-LARGEST_MIB = 200
-LONGEST_S = 5
-
-READ = """
-import resource, sys, time
-from {module} import {function} as read
-with open(sys.argv[1], "rb") as file:
-    data = file.read()
-used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
-resource.setrlimit(resource.RLIMIT_AS, (used + ({mib} << 20),) * 2)
-resource.setrlimit(resource.RLIMIT_CPU, ({seconds} + 1,) * 2)
-read(data)
-"""
-
-
-def read_within_limits(module: str, function: str, data: bytes) -> str:
-    """Read this in a process with little memory and time; return how it failed, '' if not."""
-    text = READ.format(module=module, function=function, mib=LARGEST_MIB, seconds=LONGEST_S)
-    with tempfile.TemporaryDirectory() as directory:
-        file = Path(directory) / "user-data"
-        file.write_bytes(data)
-        command = [sys.executable, "-c", text, str(file)]
-        ran = subprocess.run(command, capture_output=True, text=True, check=False)
-    return ran.stderr[-300:] or ("" if ran.returncode == 0 else f"ended with {ran.returncode}")
 
 
 @pytest.mark.parametrize("name", make_bombs())
