@@ -12,11 +12,14 @@ module for a start that cannot use the bundle. Two builds of one commit give the
 
 import argparse
 import compileall
+import gzip
+import hashlib
 import os
 import py_compile
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parent.parent.parent
@@ -36,6 +39,9 @@ UNIT_DIRECTORY = "usr/lib/systemd/system"
 
 PACKAGING = REPOSITORY / "deploy" / "node" / "packaging"
 SCRIPTS = ("after-install.sh", "before-remove.sh", "before-replace.sh")
+DOCUMENTS = f"usr/share/doc/{PROGRAM}"
+MANUAL = f"usr/share/man/man8/{PROGRAM}.8.gz"
+LINTIAN = f"usr/share/lintian/overrides/{PROGRAM}"
 
 # User data written for AKS images starts the unit by this name. A unit of the same name in
 # /etc/systemd/system, as the AKS images bring one, goes before it.
@@ -114,15 +120,24 @@ def lay_out_package(root: Path, version: str) -> None:
     """Make the root directory hold every file of a package, and nothing else."""
     lay_out(root, version)
     (root / "usr/bin").mkdir(parents=True)
-    (root / "usr/bin" / PROGRAM).symlink_to(f"/{INSTALLED}/{PROGRAM}")
+    (root / "usr/bin" / PROGRAM).symlink_to(f"../{Path(INSTALLED).relative_to('usr')}/{PROGRAM}")
     shutil.copytree(UNITS, root / UNIT_DIRECTORY)
     for name, target in AKS_NAMES.items():
         (root / UNIT_DIRECTORY / name).symlink_to(target)
+    put_gzipped(root / MANUAL, (PACKAGING / f"{PROGRAM}.8").read_text())
+    (root / DOCUMENTS).mkdir(parents=True)
+    shutil.copy(PACKAGING / "copyright", root / DOCUMENTS / "copyright")
+
+
+def put_gzipped(path: Path, text: str) -> None:
+    """Write this text as packages carry it: packed, without the time of packing."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(gzip.compress(text.encode(), 9, mtime=0))
 
 
 def settle(root: Path, epoch: int) -> None:
-    """Give every file below the root the mode and time that a package carries."""
-    for path in sorted(root.rglob("*")):
+    """Give the root and all below it the mode and time that a package carries, whatever umask."""
+    for path in (root, *sorted(root.rglob("*"))):
         if not path.is_symlink():
             path.chmod(0o755 if path.is_dir() or os.access(path, os.X_OK) else 0o644)
         os.utime(path, (epoch, epoch), follow_symlinks=False)
@@ -143,11 +158,18 @@ def build_deb(output: Path, version: str) -> Path:
     """Pack the sources and units as a .deb whose bytes depend on the commit only."""
     root = output / "deb-root"
     lay_out_package(root, version)
-    (root / "DEBIAN").mkdir()
-    for name, mode in (("control", 0o644), ("postinst", 0o755), ("prerm", 0o755)):
-        (root / "DEBIAN" / name).write_text(packaging_text(name, {"VERSION": version}))
-        (root / "DEBIAN" / name).chmod(mode)
     epoch = source_epoch()
+    date = time.strftime("%a, %d %b %Y %H:%M:%S +0000", time.gmtime(epoch))
+    values = {"VERSION": version, "DATE": date}
+    put_gzipped(root / DOCUMENTS / "changelog.gz", packaging_text("changelog", values))
+    (root / LINTIAN).parent.mkdir(parents=True)
+    shutil.copy(PACKAGING / "lintian-overrides", root / LINTIAN)
+    sums = md5_sums(root)
+    (root / "DEBIAN").mkdir()
+    (root / "DEBIAN/md5sums").write_text(sums)
+    for name, mode in (("control", 0o644), ("postinst", 0o755), ("prerm", 0o755)):
+        (root / "DEBIAN" / name).write_text(packaging_text(name, values))
+        (root / "DEBIAN" / name).chmod(mode)
     settle(root, epoch)
     package = output / f"fairlead-node_{version}_all.deb"
     command = ["dpkg-deb", "--root-owner-group", "-Zgzip", "--build", str(root), str(package)]
@@ -155,6 +177,17 @@ def build_deb(output: Path, version: str) -> Path:
     subprocess.run(command, check=True, env=environment, stdout=subprocess.DEVNULL)
     shutil.rmtree(root)
     return package
+
+
+def md5_sums(root: Path) -> str:
+    """Return what dpkg compares installed files with: it finds damage, and proves nothing."""
+    files = [path for path in sorted(root.rglob("*")) if path.is_file() and not path.is_symlink()]
+    lines = [
+        f"{hashlib.md5(path.read_bytes(), usedforsecurity=False).hexdigest()}  "
+        f"{path.relative_to(root)}\n"
+        for path in files
+    ]
+    return "".join(lines)
 
 
 def build_rpm(output: Path, version: str) -> Path:
@@ -165,10 +198,14 @@ def build_rpm(output: Path, version: str) -> Path:
     lay_out_package(root, version)
     epoch = source_epoch()
     settle(root, epoch)
-    files = [f"/{path.relative_to(root)}" for path in sorted(root.rglob("*")) if not path.is_dir()]
+    marks = {f"{DOCUMENTS}/copyright": "%license ", MANUAL: "%doc "}
+    packed = [str(path.relative_to(root)) for path in sorted(root.rglob("*")) if not path.is_dir()]
+    files = [f"{marks.get(path, '')}/{path}" for path in packed]
     directories = [f"%dir /{INSTALLED}", f"%dir /{INSTALLED}/{PROGRAM}.d"]
     spec = top / "fairlead-node.spec"
-    values = {"VERSION": version, "FILES": "\n".join(directories + files)}
+    # The day of a change is part of its header, in English, as the C locale has it.
+    day = time.strftime("%a %b %d %Y", time.gmtime(epoch))
+    values = {"VERSION": version, "FILES": "\n".join(directories + files), "DAY": day}
     spec.write_text(packaging_text("fairlead-node.spec", values))
     settings = {
         "_topdir": str(top),
