@@ -1,8 +1,7 @@
 """
 Read one file of a drive that a cloud attached, without changing anything on this machine.
 
-ISO 9660 and FAT are read here. UDF, which Azure's provisioning media may carry alone, needs the
-kernel: it is mounted in a namespace of its own that ends with the process, whatever ends it.
+ISO 9660, FAT and UDF are read here, in this process: nothing is mounted, and no other is started.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ import os
 
 from fairlead.agent.early.fat import find_file_in_fat
 from fairlead.agent.early.iso9660 import find_file_in_iso
+from fairlead.agent.early.udf import find_file_in_udf
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,18 +20,6 @@ if TYPE_CHECKING:
 
     # Takes the descriptor of the open drive.
     IsFit = Callable[[int], bool]
-
-MOUNT_AND_READ = (
-    "exec 2>/dev/null; mkdir -p /run/fairlead/drive && "
-    'mount -t udf -o ro,nosuid,nodev,noexec "$1" /run/fairlead/drive && '
-    'exec cat "/run/fairlead/drive/$2"'
-)
-# A drive that does not answer must not hold up the boot.
-MOUNT_DEADLINE_S = 5.0
-
-# The volume recognition of UDF: one of these, in the sectors after the ISO descriptors' place.
-UDF_MARKS = (b"NSR02", b"NSR03")
-UDF_PLACE = (16 * 2048, 16 * 2048)
 
 
 def find_file_on_drive(host: Host, device: str, path: str, is_fit: IsFit) -> bytes | None:
@@ -51,17 +39,15 @@ def find_file_on_drive(host: Host, device: str, path: str, is_fit: IsFit) -> byt
         def read_at(offset: int, length: int) -> bytes:
             return _read_at(descriptor, offset, length)
 
-        for find in (find_file_in_iso, find_file_in_fat):
+        for find in (find_file_in_iso, find_file_in_fat, find_file_in_udf):
             content = find(read_at, path)
             if content is not None:
                 return content
-        recognition = read_at(*UDF_PLACE)
     except OSError:
         return None
     finally:
         os.close(descriptor)
-    is_udf = any(mark in recognition for mark in UDF_MARKS)
-    return _read_mounted(host, device, path) if is_udf else None
+    return None
 
 
 def _read_at(descriptor: int, offset: int, length: int) -> bytes:
@@ -71,17 +57,3 @@ def _read_at(descriptor: int, offset: int, length: int) -> bytes:
         offset += len(part)
         length -= len(part)
     return b"".join(parts)
-
-
-def _read_mounted(host: Host, device: str, path: str) -> bytes | None:
-    parts: list[bytes] = []
-    command = ["unshare", "--mount", "--propagation", "private", "sh", "-c", MOUNT_AND_READ]
-    try:
-        finished = host.run(
-            [*command, "read-drive", device, path],
-            deadline_s=MOUNT_DEADLINE_S,
-            on_output=parts.append,
-        )
-    except OSError:
-        return None
-    return b"".join(parts) if finished.exit_code == 0 and parts else None

@@ -9,6 +9,7 @@ import pytest
 from fairlead.agent.early.drive import find_file_on_drive
 from fairlead.agent.early.fat import find_file_in_fat
 from fairlead.agent.early.iso9660 import find_file_in_iso
+from fairlead.agent.early.udf import find_file_in_udf
 from fairlead.agent.host import RealHost
 
 # More than one cluster of any of the file systems below.
@@ -58,6 +59,20 @@ def test_every_file_of_an_iso_is_found(tmp_path: Path, options: tuple[str, ...])
     assert {name: read(image, name) for name in FILES} == FILES
 
 
+def make_udf(tmp_path: Path) -> bytes:
+    """A disc with nothing but UDF on it: the marks of ISO 9660 are gone."""
+    return make_iso(tmp_path, "-udf").read_bytes().replace(b"CD001", b"NONE!")
+
+
+def test_every_file_of_a_udf_is_found(tmp_path: Path) -> None:
+    image = tmp_path / "drive.udf"
+    image.write_bytes(make_udf(tmp_path))
+
+    assert {name: read(image, name) for name in FILES} == FILES
+    for name in ("openstack", "openstack/user-data", "user-data/x", "nothing", ""):
+        assert read(image, name) is None
+
+
 @pytest.mark.parametrize(("bits", "kib"), [(12, 2880), (16, 20000), (32, 300000)])
 def test_every_file_of_a_fat_is_found(tmp_path: Path, bits: int, kib: int) -> None:
     image = make_fat(tmp_path, bits, kib)
@@ -91,6 +106,13 @@ def test_a_damaged_drive_ends_the_search_and_not_the_agent(tmp_path: Path) -> No
     def reader(content: bytes):  # type: ignore[no-untyped-def]
         return lambda offset, length: content[offset : offset + length]
 
+    (tmp_path / "udf").mkdir()
+    udf = make_udf(tmp_path / "udf")
+    for at in (*range(32 * 2048, 38 * 2048, 7), *range(256 * 2048, 290 * 2048, 61)):
+        for byte in (b"\xff", b"\0"):
+            broken = udf[:at] + byte + udf[at + 1 :]
+            find_file_in_udf(reader(broken), "openstack/latest/user_data")
+        find_file_in_udf(reader(udf[:at]), "openstack/latest/user_data")
     for at in range(16 * 2048, 40 * 2048, 97):
         broken = iso[:at] + b"\xff" + iso[at + 1 :]
         find_file_in_iso(reader(broken), "openstack/latest/user_data")
