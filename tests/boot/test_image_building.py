@@ -82,8 +82,10 @@ def test_three_commands_bake_an_image(suite: str, sources: Path) -> None:
 def test_systemd_finds_nothing_wrong_with_the_units(suite: str) -> None:
     with make_node(agent_layer(suite), base_root(suite)) as node:
         units = [unit for names in ENABLED.values() for unit in sorted(names)]
-        # The image's own systemd is the judge: this machine's may be older.
-        judge = f"mount -t proc proc proc; chroot . systemd-analyze verify {' '.join(units)}"
+        # The image's own systemd is the judge: this machine's may be older. It has no manual pages.
+        judge = (
+            f"mount -t proc proc proc; chroot . systemd-analyze verify --man=no {' '.join(units)}"
+        )
         verified = subprocess.run(
             ["unshare", "--net", "--mount", "--pid", "--fork", "sh", "-ec", judge],
             cwd=node.root,
