@@ -313,6 +313,7 @@ DECISIONS = {
     "0013-one-bundle.md": "ffb99f64ea168bb2",
     "0014-tools-built-for-tests.md": "439341f3bdc46356",
     "0015-a-token-for-each-machine.md": "7545f46901aa6f89",
+    "0018-a-node-keeps-its-document.md": "c4d92f5ee95ad566",
     "0022-locks-and-bill-of-materials.md": "319665f62963bd6e",
     "0017-what-was-written-is-there.md": "f94ba612195fe3bb",
     "0021-nobody-is-stuck.md": "59f0c1bd3dbd851f",
