@@ -53,7 +53,8 @@ LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 DIGITS = "0123456789"
 BASE64 = LETTERS + DIGITS + "+/"
 BASE64_BLOCK = 4
-SETTING_CHARACTERS = LETTERS + DIGITS + "._-"
+# A slash is a dot in a name, as sysctl(8) has it: net.ipv4.conf.eth0/100.rp_filter.
+SETTING_CHARACTERS = LETTERS + DIGITS + "._-/"
 # A host name or an address, and a port.
 REGISTRY_CHARACTERS = LETTERS + DIGITS + ".-_:[]"
 LONGEST_REGISTRY = 255
@@ -87,7 +88,8 @@ def sysctls_of(config: NodeConfig) -> dict[str, str]:
     """Return the kernel settings with their values. Raises InputError that names the setting."""
     settings = {}
     for name, value, field in _below(config, SYSCTL):
-        if not name or name.strip(SETTING_CHARACTERS) or not name[0].isalnum():
+        is_dots = any(part and not part.strip("/") for part in name.split("."))
+        if not name or name.strip(SETTING_CHARACTERS) or not name[0].isalnum() or is_dots:
             raise InputError(
                 "not the name of one kernel setting",
                 field=field,

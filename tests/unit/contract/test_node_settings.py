@@ -164,6 +164,7 @@ REFUSED: list[tuple[str, object]] = [
     ("config.sysctl.net.ipv4.conf.*.rp_filter", "1"),
     ("config.sysctl.a = 1\nkernel.panic", "1"),
     ("config.sysctl.../../etc/passwd", "1"),
+    ("config.sysctl.net.//.//.//.etc.passwd", "1"),
     ("config.sysctl.vm.swappiness", ""),
     ("config.sysctl.vm.swappiness", " "),
     ("config.sysctl.vm.swappiness", 10),

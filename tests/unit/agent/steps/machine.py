@@ -261,7 +261,8 @@ class Machine(SimHost):
             return OK
         for line in self.text("/etc/sysctl.d/60-fairlead.conf").splitlines():
             key, _, value = line.lstrip("-").partition(" = ")
-            path = "/proc/sys/" + key.replace(".", "/")
+            # As systemd reads sysctl.d: a dot first means that dots and slashes trade places.
+            path = "/proc/sys/" + key.translate(str.maketrans("./", "/."))
             if self.file_mode(path) is not None:
                 self.put(path, value.replace(" ", "\t").encode() + b"\n")
         return OK

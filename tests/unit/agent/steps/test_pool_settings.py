@@ -104,6 +104,21 @@ def test_a_second_run_on_a_machine_changes_and_restarts_nothing() -> None:
     assert machine.commands() == ["modprobe -q -a overlay br_netfilter"]
 
 
+def test_a_setting_of_an_interface_with_a_dot_in_its_name_is_that_interfaces() -> None:
+    machine = fresh()
+    machine.put("/proc/sys/net/ipv4/conf/eth0.100/rp_filter", b"0\n")
+    config = make_config(fairlead={"config.sysctl.net.ipv4.conf.eth0/100.rp_filter": "1"})
+
+    first, second = run_all(machine, config), run_all(machine, config)
+
+    assert set(words_of(first).values()) == {"done"}
+    assert machine.text("/proc/sys/net/ipv4/conf/eth0.100/rp_filter") == "1\n"
+    assert "-net.ipv4.conf.eth0/100.rp_filter = 1\n" in machine.text(
+        "/etc/sysctl.d/60-fairlead.conf"
+    )
+    assert changes_of(second) == []
+
+
 def test_a_changed_file_restarts_what_may_read_it_and_a_mirror_restarts_nothing() -> None:
     machine = fresh()
     run_all(machine, make_config(fairlead={"config.files./etc/motd": MOTD}))

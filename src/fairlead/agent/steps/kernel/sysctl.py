@@ -198,7 +198,8 @@ def _absent(host: Host, settings: dict[str, str]) -> list[str]:
 
 
 def _path_of(key: str) -> str:
-    return "/proc/sys/" + key.replace(".", "/")
+    # Dots separate names, and a slash is a dot in a name: net.ipv4.conf.eth0/100.rp_filter.
+    return "/proc/sys/" + "/".join(name.replace("/", ".") for name in key.split("."))
 
 
 def _flag_is_true(config: NodeConfig, flag: str) -> bool:
