@@ -317,6 +317,7 @@ DECISIONS = {
     "0022-locks-and-bill-of-materials.md": "319665f62963bd6e",
     "0017-what-was-written-is-there.md": "f94ba612195fe3bb",
     "0021-nobody-is-stuck.md": "59f0c1bd3dbd851f",
+    "0019-intent-is-what-was-written.md": "e812bc2c0dee5ee3",
 }
 
 

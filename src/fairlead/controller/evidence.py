@@ -15,22 +15,22 @@ from fairlead.decision.decision import Adopt, ChangedIntent, Forced
 from fairlead.decision.explain import explain, reason_text
 from fairlead.inputs.leaf import Unusable
 from fairlead.revision.difference import difference_of
-from fairlead.revision.rebase import rebase
+from fairlead.revision.rebase import in_words_of, rebase
 from fairlead.revision.revision import Revision
 from fairlead.rollout.record import MOST_HONOURED, Evidence, PoolRecord
 from fairlead.rollout.start import NEW_POOL
 
 
 def record_from_evidence(wanted: Wanted, revision: Revision | Unusable) -> PoolRecord:
-    """Return a record whose target is what the template names, hashed under the running scheme."""
+    """Return a record whose target is what the template names, comparable with what is wanted."""
     seen = wanted.seen
     record = seen.record or PoolRecord(pool=seen.pool)
     if seen.template is not None and not _describes(record, seen.template.revision):
         record = _from_evidence(record, seen, revision)
     return dataclasses.replace(
         record,
-        applied=_rebased(record.applied, wanted),
-        target=_rebased(record.target, wanted),
+        applied=_comparable(record.applied, wanted, revision),
+        target=_comparable(record.target, wanted, revision),
     )
 
 
@@ -98,12 +98,15 @@ def _reason_of(before: Revision | None, target: Revision) -> str:
         return "the template says so"
     if target.force and target.force != before.force:
         return reason_text(Forced(target.force))
-    before = dataclasses.replace(before, scheme=target.scheme, content=target.content)
-    changes = difference_of(before, target).intent
+    changes = difference_of(in_words_of(target, before), target).intent
     return reason_text(ChangedIntent(changes)) if changes else "the template says so"
 
 
-def _rebased(revision: Revision | None, wanted: Wanted) -> Revision | None:
-    if revision is None:
+def _comparable(
+    stored: Revision | None, wanted: Wanted, revision: Revision | Unusable
+) -> Revision | None:
+    if stored is None:
         return None
-    return rebase(revision, wanted.policy.content, wanted.seen.code.scheme)
+    if isinstance(revision, Unusable):
+        return rebase(stored, wanted.policy.content, wanted.seen.code.scheme)
+    return in_words_of(revision, stored)

@@ -1,7 +1,7 @@
 """
-Before code with another hash scheme acts: proof, over every pool, that equal inputs stay equal.
+Before code that hashes or spells otherwise acts: proof, over every pool, that equal inputs stay so.
 
-A scheme that hashes two equal leaves apart would replace every machine of every pool. Whoever
+Code that hashes two equal leaves apart would replace every machine of every pool. Whoever
 starts a control plane runs this first, and does not act if anything is broken.
 """
 
@@ -12,10 +12,11 @@ from fairlead.controller.revise import revise, revision_wanted
 from fairlead.errors import InputError
 from fairlead.revision.rebase import ReplayProof, replay_proof
 from fairlead.revision.revision import Revision
+from fairlead.revision.spelling import SPELLING
 
 
 def prove_replay(world: World, now: datetime) -> ReplayProof:
-    """Compare what every pool recorded under another scheme with what it wants now."""
+    """Compare what every pool recorded by other code with what it wants now."""
     return replay_proof(
         pair
         for pool in world.pools.list_pools()
@@ -29,7 +30,8 @@ def _pair_of(pool: str, world: World, now: datetime) -> tuple[Revision, Revision
     except InputError:
         return None  # what cannot be read is not acted on, under any scheme
     recorded = record.target if record else None
-    if recorded is None or recorded.scheme == world.code.scheme.number:
+    current = (world.code.scheme.number, SPELLING)
+    if recorded is None or (recorded.scheme, recorded.spelling) == current:
         return None
     revision = revision_wanted(revise(observe(pool, world), now), recorded.force)
     return (recorded, revision) if isinstance(revision, Revision) else None

@@ -1,7 +1,8 @@
 """
 Configuration documents in canonical form: one leaf per kubelet field, setting, file or mirror.
 
-Comments, white space, the order of names and of documents, and nil against empty leave no trace.
+Nothing is filled in: a file without a mode has none here, and the renderer gives it one. Comments,
+white space, the order of names and of documents, and nil against empty leave no trace.
 The bytes of a file do matter, comments in it included: a machine sees them.
 """
 
@@ -17,10 +18,12 @@ from fairlead.inputs.leaf import Json
 from fairlead.inputs.shape import is_empty, kind_of, mapping_of, pruned
 from fairlead.inputs.spelled import Spelled
 
-DEFAULT_FILE_MODE = "0644"
-
 _MODE = re.compile(r"0?[0-7]{3,4}", re.ASCII)
 _HEADER = ("apiVersion", "kind", "metadata")
+_OTHER_SEPARATOR = str.maketrans("./", "/.")
+
+FILES = "config.files."
+SYSCTL = "config.sysctl."
 
 
 def configuration_leaves(documents: Json, path: str) -> dict[str, Json]:
@@ -100,11 +103,21 @@ def _sysctl(body: Mapping[str, Json], path: str) -> dict[str, Json]:
         problem = f"found {kind_of(settings)}, expected a mapping"
         raise InputError(problem, field=f"{path}.settings")
     return {
-        # sysctl(8) reads both spellings of a name, and any white space between numbers.
-        f"config.sysctl.{str(name).replace('/', '.')}": " ".join(str(value).split())
+        f"{SYSCTL}{setting_name(str(name))}": " ".join(str(value).split())
         for name, value in settings.items()
         if not is_empty(value)
     }
+
+
+def setting_name(name: str) -> str:
+    """
+    Return the one spelling of a kernel setting, as sysctl(8) reads both of them.
+
+    What separates first separates everywhere, and the other of the two belongs to a name:
+    net/ipv4/conf/eth0.100/rp_filter is net.ipv4.conf.eth0/100.rp_filter.
+    """
+    first = next((letter for letter in name if letter in "./"), ".")
+    return name.translate(_OTHER_SEPARATOR) if first == "/" else name
 
 
 def _settings_of(text: Json, path: str) -> Mapping[str, Json]:
@@ -129,20 +142,22 @@ def _files(body: Mapping[str, Json], path: str) -> dict[str, Json]:
         name = file.get("path")
         if not isinstance(name, str) or not name.startswith("/") or ".." in name.split("/"):
             raise InputError(f"found {kind_of(name)}, expected a whole path", field=f"{where}.path")
-        found[f"config.files.{name}"] = _file_of(file, where)
+        found[FILES + name] = _file_of(file, where)
     return found
 
 
 def _file_of(file: Mapping[str, Json], path: str) -> Json:
-    mode = str(file.get("mode", DEFAULT_FILE_MODE))
-    if not _MODE.fullmatch(mode):
-        raise InputError(f"{mode!r} is not a mode like 0644", field=f"{path}.mode")
     content = file.get("contentBase64")
     if content is None:
         text = str(file.get("content", ""))
         content = binascii.b2a_base64(text.encode(), newline=False).decode()
     else:
         _refuse_base64(content, f"{path}.contentBase64")
+    if "mode" not in file:
+        return {"contentBase64": content}
+    mode = str(file["mode"])
+    if not _MODE.fullmatch(mode):
+        raise InputError(f"{mode!r} is not a mode like 0644", field=f"{path}.mode")
     return {"contentBase64": content, "mode": mode.zfill(4)}
 
 

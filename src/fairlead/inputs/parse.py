@@ -25,7 +25,7 @@ from fairlead.inputs.platform_inputs import PLATFORM, ChangeNotice, PlatformInpu
 from fairlead.inputs.registry import REGISTRY, class_of, is_platform_path
 from fairlead.inputs.shape import is_empty, kind_of, mapping_of, pruned
 from fairlead.inputs.spelled import Spelled
-from fairlead.inputs.user_intent import UserIntent, default_os_stream
+from fairlead.inputs.user_intent import UserIntent
 
 API_VERSION = "fairlead.dev/v1alpha1"
 UNKNOWN = "platform.unknown."
@@ -227,13 +227,9 @@ def _intent_of(reading: _Reading) -> UserIntent | Unusable:
     leaves = reading.half(LeafClass.INTENT)
     if isinstance(leaves, Unusable):
         return leaves
-    kept = dict(leaves)
-    version = str(kept.get("release.version", ""))
-    if not version:
+    if "release.version" not in leaves:
         return Unusable((Problem("spec.release.version", "is not set"),))
-    if kept.get("osStream") == default_os_stream(version):
-        del kept["osStream"]
-    return UserIntent(kept)
+    return UserIntent(leaves)
 
 
 def _notices_of(leaves: Leaves) -> dict[str, ChangeNotice]:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from fairlead.answers.words import LeafClass, Severity
+from fairlead.inputs.defaults import DEFAULTS, REACHING
 from fairlead.inputs.leaf import Json, Leaf, Leaves, Shape
 from fairlead.inputs.shape import ANY, TEXT, TEXT_SET
 
@@ -56,7 +57,11 @@ UNREGISTERED_OWNER = "unregistered"
 
 # Defaults of our own code, as inputs like any other: changing one is drift, never a rollout.
 # `renderer` goes up with every change of what render_node_config makes of equal inputs.
-CODE_DEFAULTS: Mapping[str, Json] = {"renderer": 2, "enableHostsConfigAgent": False}
+CODE_DEFAULTS: Mapping[str, Json] = {
+    "renderer": 3,
+    "enableHostsConfigAgent": False,
+    **{name: DEFAULTS[row] for row, name in REACHING.items()},
+}
 
 
 @dataclass(frozen=True, slots=True)

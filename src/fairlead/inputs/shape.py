@@ -169,18 +169,21 @@ def _windows(value: Json, path: str) -> list[Json]:
 
 def _window(value: Json, path: str) -> Json:
     fields = mapping_of(value, path, ("days", "start", "duration", "zone"))
-    days = _texts(fields.get("days", list(DAYS)), f"{path}.days")
+    days = _texts(fields.get("days", []), f"{path}.days")
     if strange := [day for day in days if day not in DAYS]:
         raise InputError(f"{strange[0]!r} is none of {', '.join(DAYS)}", field=f"{path}.days")
     start = _text(fields.get("start"), f"{path}.start")
     if not _CLOCK.fullmatch(start):
         raise InputError(f"{start!r} is not a time like 22:00", field=f"{path}.start")
-    return {
-        "days": [day for day in DAYS if day in days],
+    window: dict[str, Json] = {
         "start": start,
         "duration": _duration(fields.get("duration"), f"{path}.duration"),
-        "zone": _text(fields.get("zone", "UTC"), f"{path}.zone"),
     }
+    if days:
+        window["days"] = [day for day in DAYS if day in days]
+    if "zone" in fields:
+        window["zone"] = _text(fields["zone"], f"{path}.zone")
+    return window
 
 
 def one_of(*names: str) -> Shape:

@@ -1,8 +1,8 @@
 """
 What the pool's owner wrote, and only that. A change of any leaf here replaces machines.
 
-Not set stays not set: a value that we fill in belongs to platform_inputs.py, since a changed
-default of ours would otherwise roll every fleet.
+Not set stays not set: a value that we fill in is a row of defaults.py, and an input of the platform
+if it reaches a machine, since a changed default of ours would otherwise roll every fleet.
 """
 
 from dataclasses import dataclass
@@ -44,21 +44,9 @@ INTENT_LEAVES = (
     _intent("proxyImage", TEXT, "this pool's own data-plane proxy image"),
 )
 
-# A stream equal to the default of its version is the same as none. The default follows from the
-# version alone, so from intent alone. Rows are never edited: a changed row would change what
-# stored intent means. Each row holds from its version on.
-OS_STREAM_OF_VERSION = (((0, 0), "ubuntu-22.04"), ((1, 34), "ubuntu-24.04"))
-
 
 @dataclass(frozen=True, slots=True)
 class UserIntent:
     """The owner's half of the inputs: leaves by path."""
 
     leaves: Leaves
-
-
-def default_os_stream(version: str) -> str:
-    """Return the published default stream of a Kubernetes version."""
-    numbers = version.removeprefix("v").split(".")[:2]
-    key = tuple(int(number) if number.isdecimal() else 0 for number in numbers)
-    return [stream for since, stream in OS_STREAM_OF_VERSION if since <= key or since == (0, 0)][-1]

@@ -10,8 +10,7 @@ from fairlead.controller.thought import Thought
 from fairlead.decision.decision import Adopt, DeletePool, HoldPlatformChange, ReplaceMachines
 from fairlead.proposal.leaves import in_place_differences, leaf_difference
 from fairlead.revision.difference import LeafChange, difference_of
-from fairlead.revision.hashing import Scheme
-from fairlead.revision.rebase import rebase
+from fairlead.revision.rebase import in_words_of
 from fairlead.revision.revision import Revision
 from fairlead.rollout.machines import in_turn
 from fairlead.rollout.record import PoolRecord
@@ -108,8 +107,7 @@ def _changes_of(seen: Snapshot, thought: Thought) -> tuple[LeafChange, ...]:
             known = seen.record.target if seen.record else None
             if known is None:
                 return ()
-            wanted = found.wanted
-            return _changes_between(rebase(known, wanted.content, Scheme(wanted.scheme)), wanted)
+            return _changes_between(in_words_of(found.wanted, known), found.wanted)
         case DeletePool():
             return ()
     return _rollout_changes(record)

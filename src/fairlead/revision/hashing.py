@@ -1,9 +1,9 @@
 """
 Inputs to hashes: a digest per leaf, and per half one digest over its leaves.
 
-Raise HASH_SCHEME with any change of what a hash covers or how it is taken; stored revisions are
-then hashed anew (rebase.py) and nothing rolls. A hash that changes under the same number
-replaces every machine of every fleet.
+Raise HASH_SCHEME with any change of how a hash is taken; stored revisions are then hashed anew
+(rebase.py) and nothing rolls. A hash that changes under the same number replaces every machine of
+every fleet. How leaves are spelled is another number: spelling.py.
 """
 
 from dataclasses import dataclass
@@ -16,6 +16,7 @@ from fairlead.inputs.registry import class_of
 from fairlead.inputs.spelled import Spelled
 from fairlead.revision.node_config_text import render_node_config
 from fairlead.revision.revision import Revision, SecretContent
+from fairlead.revision.spelling import SPELLING
 
 HASH_SCHEME = 1
 
@@ -70,6 +71,7 @@ def revision_of(
         node_config=render_node_config(leaves),
         content=content,
         force=force,
+        spelling=SPELLING,
     )
 
 

@@ -16,6 +16,7 @@ from fairlead.contract.node_settings import KUBELET, problems_of
 from fairlead.errors import InputError
 from fairlead.inputs.leaf import Json, Leaves
 from fairlead.inputs.registry import class_of
+from fairlead.revision.spelling import whole_value
 
 # leaf: where its value goes, as it is.
 PLACES: Mapping[str, tuple[str, ...]] = {
@@ -50,7 +51,7 @@ def render_node_config(leaves: Leaves) -> str:
         if path in PLACES:
             _put(document, PLACES[path], leaves[path])
         elif path not in _MERGED:
-            _put(document, ("fairlead", path), leaves[path])
+            _put(document, ("fairlead", path), whole_value(path, leaves[path], leaves))
         # What the contract has a field for stands there as well: bootstrap scripts read no other.
         name = path.removeprefix(KUBELET)
         if name != path and proto_name_of(KUBELET_MESSAGE, name):

@@ -27,7 +27,8 @@ class Revision:
 
     `leaves` holds every input, also those that no hash covers at present, so that a later scheme
     or another secretContent can be judged from what was stored. `force` is the request that this
-    revision answers, part of the id only: a forced rollout has equal hashes.
+    revision answers, part of the id only: a forced rollout has equal hashes. `spelling` is how
+    leaves were spelled when it was made, see spelling.py.
     """
 
     id: str
@@ -38,6 +39,7 @@ class Revision:
     node_config: str
     content: SecretContent = SecretContent.IGNORE
     force: str = ""
+    spelling: int = 1
 
     def __str__(self) -> str:
         return self.id

@@ -11,20 +11,13 @@ from datetime import datetime, timedelta
 
 from fairlead.answers.words import Severity, Strategy
 from fairlead.errors import InputError
+from fairlead.inputs.defaults import DEFAULTS
 from fairlead.inputs.leaf import Json, Leaves
 from fairlead.revision.revision import SecretContent
 from fairlead.rollout.machines import NodeSettings
 from fairlead.rollout.window import FindZone, Window, parse_window
 
 PER_CENT = 100
-
-DEFAULT_ESTIMATE = timedelta(minutes=10)
-DEFAULT_JOIN_TIMEOUT = timedelta(minutes=20)
-DEFAULT_READY_TIMEOUT = timedelta(minutes=8)
-DEFAULT_HALT_AFTER = 2
-
-# Above this many unhealthy machines the cause is not the machines.
-DEFAULT_MAX_UNHEALTHY = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,21 +55,23 @@ class Policy:
     replicas: int = 0
     autoscaling: tuple[int, int] | None = None
     strategy: Strategy = Strategy.ROLLING
-    max_surge: Budget = Budget(1)
-    max_unavailable: Budget = Budget(0)
+    max_surge: Budget = field(default_factory=lambda: _default_budget("management.maxSurge"))
+    max_unavailable: Budget = field(
+        default_factory=lambda: _default_budget("management.maxUnavailable")
+    )
     windows: tuple[Window, ...] = ()
     canary: tuple[Budget, ...] = ()
     soak: timedelta = timedelta()
-    halt_after: int = DEFAULT_HALT_AFTER
-    estimate: timedelta = DEFAULT_ESTIMATE
-    join_timeout: timedelta = DEFAULT_JOIN_TIMEOUT
-    ready_timeout: timedelta = DEFAULT_READY_TIMEOUT
+    halt_after: int = field(default_factory=lambda: _number(DEFAULTS, "rollout.haltAfter"))
+    estimate: timedelta = field(default_factory=lambda: _duration(DEFAULTS, "rollout.estimate"))
+    join_timeout: timedelta = field(default_factory=lambda: _duration(DEFAULTS, "timeouts.join"))
+    ready_timeout: timedelta = field(default_factory=lambda: _duration(DEFAULTS, "timeouts.ready"))
     pause: Pause | None = None
     refreshes: bool = False
     maximum_age: Mapping[Severity, timedelta] = field(default_factory=dict)
     content: SecretContent = SecretContent.IGNORE
     auto_repair: bool = False
-    max_unhealthy: Budget = Budget(DEFAULT_MAX_UNHEALTHY)
+    max_unhealthy: Budget = field(default_factory=lambda: _budget(DEFAULTS["maxUnhealthy"]))
     force: str = ""
     resume: str = ""
     settings: NodeSettings = field(default_factory=NodeSettings)
@@ -104,45 +99,47 @@ class Policy:
 
 def policy_of(settings: Leaves, find_zone: FindZone) -> Policy:
     """Return the policy of a pool's settings. Raises InputError by field."""
-    strategy, surge, unavailable = _budgets_of(settings)
-    estimate = _duration(settings, "rollout.estimate", DEFAULT_ESTIMATE)
+    strategy = _strategy_of(settings)
+    surge, unavailable = _budgets_of(settings, strategy)
+    filled = {**DEFAULTS, **settings}
     return Policy(
-        replicas=_number(settings, "replicas", 0),
+        replicas=_number(filled, "replicas"),
         autoscaling=_autoscaling_of(settings),
         strategy=strategy,
         max_surge=surge,
         max_unavailable=unavailable,
-        windows=_windows_of(settings, estimate, find_zone),
+        windows=_windows_of(filled, find_zone),
         canary=tuple(_budget(size) for size in _list(settings, "rollout.canary")),
-        soak=_duration(settings, "rollout.soak", timedelta()),
-        halt_after=_number(settings, "rollout.haltAfter", DEFAULT_HALT_AFTER),
-        estimate=estimate,
-        join_timeout=_duration(settings, "timeouts.join", DEFAULT_JOIN_TIMEOUT),
-        ready_timeout=_duration(settings, "timeouts.ready", DEFAULT_READY_TIMEOUT),
+        soak=_duration(filled, "rollout.soak"),
+        halt_after=_number(filled, "rollout.haltAfter"),
+        estimate=_duration(filled, "rollout.estimate"),
+        join_timeout=_duration(filled, "timeouts.join"),
+        ready_timeout=_duration(filled, "timeouts.ready"),
         pause=_pause_of(settings),
-        refreshes=settings.get("platformChanges.newNodes") == "Refresh",
+        refreshes=filled["platformChanges.newNodes"] == "Refresh",
         maximum_age=_maximum_age_of(settings),
-        content=SecretContent(settings.get("secretContent", "Ignore")),
-        auto_repair=settings.get("autoRepair") is True,
-        max_unhealthy=_budget(settings.get("maxUnhealthy", DEFAULT_MAX_UNHEALTHY)),
+        content=SecretContent(filled["secretContent"]),
+        auto_repair=filled["autoRepair"] is True,
+        max_unhealthy=_budget(filled["maxUnhealthy"]),
         force=str(settings.get("force", "")),
         resume=str(settings.get("rollout.resume", "")),
-        settings=_node_settings_of(settings),
+        settings=_node_settings_of(filled),
     )
 
 
-def _budgets_of(settings: Leaves) -> tuple[Strategy, Budget, Budget]:
-    """Return strategy, maxSurge, maxUnavailable. Raises InputError if nothing could ever move."""
-    strategy = _strategy_of(settings)
-    surge = _budget(settings.get("management.maxSurge", 1))
-    otherwise = 1 if strategy is Strategy.IN_PLACE else 0
-    unavailable = _budget(settings.get("management.maxUnavailable", otherwise))
+def _budgets_of(settings: Leaves, strategy: Strategy) -> tuple[Budget, Budget]:
+    """Return maxSurge and maxUnavailable. Raises InputError if nothing could ever move."""
+    path = "management.maxUnavailable"
+    row = f"{path}[InPlace]" if strategy is Strategy.IN_PLACE else path
+    surge = _budget(settings.get("management.maxSurge", DEFAULTS["management.maxSurge"]))
+    unavailable = _budget(settings.get(path, DEFAULTS[row]))
     if strategy is Strategy.ROLLING and not surge.number and not unavailable.number:
         raise InputError("maxSurge and maxUnavailable are both 0", field="spec.management")
-    return strategy, surge, unavailable
+    return surge, unavailable
 
 
-def _windows_of(settings: Leaves, estimate: timedelta, find_zone: FindZone) -> tuple[Window, ...]:
+def _windows_of(settings: Leaves, find_zone: FindZone) -> tuple[Window, ...]:
+    estimate = _duration(settings, "rollout.estimate")
     return tuple(
         parse_window(window, f"spec.rollout.windows[{at}]", estimate, find_zone)
         for at, window in enumerate(_list(settings, "rollout.windows"))
@@ -150,15 +147,15 @@ def _windows_of(settings: Leaves, estimate: timedelta, find_zone: FindZone) -> t
 
 
 def _strategy_of(settings: Leaves) -> Strategy:
-    kind = settings.get("management.type", "Replace")
-    strategy = settings.get("management.strategy")
+    kind = settings.get("management.type", DEFAULTS["management.type"])
+    strategy = settings.get("management.strategy", DEFAULTS["management.strategy"])
     if kind == "InPlace":
         for name in ("strategy", "maxSurge"):
             if f"management.{name}" in settings:
                 problem = "has no meaning for InPlace"
                 raise InputError(problem, field=f"spec.management.{name}")
         return Strategy.IN_PLACE
-    return Strategy(strategy or "RollingUpdate")
+    return Strategy(strategy)
 
 
 def _autoscaling_of(settings: Leaves) -> tuple[int, int] | None:
@@ -166,7 +163,8 @@ def _autoscaling_of(settings: Leaves) -> tuple[int, int] | None:
         return None
     if "replicas" in settings:
         raise InputError("cannot stand beside autoscaling", field="spec.replicas")
-    fewest, most = _number(settings, "autoscaling.min", 0), _number(settings, "autoscaling.max", 0)
+    settings = {**DEFAULTS, **settings}
+    fewest, most = _number(settings, "autoscaling.min"), _number(settings, "autoscaling.max")
     if most < max(fewest, 1):
         raise InputError(
             f"found {most}, expected at least {max(fewest, 1)}", field="spec.autoscaling.max"
@@ -188,9 +186,7 @@ def _pause_of(settings: Leaves) -> Pause | None:
 def _maximum_age_of(settings: Leaves) -> dict[Severity, timedelta]:
     paths = {severity: f"platformChanges.maximumAge.{severity.value}" for severity in Severity}
     return {
-        severity: _duration(settings, path, timedelta())
-        for severity, path in paths.items()
-        if path in settings
+        severity: _duration(settings, path) for severity, path in paths.items() if path in settings
     }
 
 
@@ -211,19 +207,22 @@ def _list(settings: Leaves, path: str) -> list[Json]:
     return value if isinstance(value, list) else []
 
 
-def _number(settings: Leaves, path: str, otherwise: int) -> int:
-    value = settings.get(path, otherwise)
-    return value if isinstance(value, int) else otherwise
+def _number(settings: Leaves, path: str) -> int:
+    value = settings[path]
+    return value if isinstance(value, int) else 0
 
 
-def _duration(settings: Leaves, path: str, otherwise: timedelta) -> timedelta:
-    value = settings.get(path)
-    return timedelta(seconds=value) if isinstance(value, int) else otherwise
+def _duration(settings: Leaves, path: str) -> timedelta:
+    return timedelta(seconds=_number(settings, path))
 
 
 def _optional_duration(settings: Leaves, path: str) -> timedelta | None:
     # Zero is how Kubernetes spells "no limit" here.
-    return _duration(settings, path, timedelta()) or None
+    return _duration(settings, path) or None
+
+
+def _default_budget(path: str) -> Budget:
+    return _budget(DEFAULTS[path])
 
 
 def _budget(value: object) -> Budget:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 
 from fairlead.errors import InputError
+from fairlead.inputs.defaults import DEFAULTS
 from fairlead.inputs.shape import DAYS
 
 DAYS_OF_A_WEEK = 7
@@ -37,17 +38,19 @@ def parse_window(value: object, path: str, longest_step: timedelta, find_zone: F
     """Return a window. Raises InputError if no step ever fits, or the zone is not known."""
     if not isinstance(value, dict):
         raise InputError("expected a window", field=path)
-    zone = find_zone(value["zone"])
+    name = value.get("zone", DEFAULTS["rollout.windows[].zone"])
+    zone = find_zone(name)
     if zone is None:
-        raise InputError(f"{value['zone']!r} is no time zone", field=f"{path}.zone")
+        raise InputError(f"{name!r} is no time zone", field=f"{path}.zone")
     duration = timedelta(seconds=value["duration"])
     if duration < longest_step:
         raise InputError(
             f"is shorter than replacing one machine takes ({longest_step})",
             field=f"{path}.duration",
         )
+    days = value.get("days", DEFAULTS["rollout.windows[].days"])
     return Window(
-        days=frozenset(DAYS.index(day) for day in value["days"]),
+        days=frozenset(DAYS.index(day) for day in days),
         start=time.fromisoformat(value["start"]),
         duration=duration,
         zone=zone,

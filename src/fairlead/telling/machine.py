@@ -13,8 +13,7 @@ from fairlead.decision.explain import listed
 from fairlead.proposal.leaves import leaf_difference
 from fairlead.proposal.plan import record_after
 from fairlead.revision.difference import difference_of
-from fairlead.revision.hashing import Scheme
-from fairlead.revision.rebase import rebase
+from fairlead.revision.rebase import in_words_of
 from fairlead.revision.revision import Revision
 from fairlead.rollout.machines import Machine
 from fairlead.rollout.progress import failure_of
@@ -67,7 +66,7 @@ def differences_of(
     booted = next((one for one in _revisions(seen) if one.id == machine.booted), None)
     if goal is None or booted is None:
         return ()
-    difference = difference_of(rebase(booted, goal.content, Scheme(goal.scheme)), goal)
+    difference = difference_of(in_words_of(goal, booted), goal)
     return tuple(leaf_difference(change) for change in difference.intent + difference.platform)
 
 

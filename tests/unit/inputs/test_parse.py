@@ -6,6 +6,7 @@ import pytest
 
 from fairlead.answers.words import Severity
 from fairlead.errors import InputError
+from fairlead.inputs.defaults import default_os_stream
 from fairlead.inputs.leaf import Problem, Unusable
 from fairlead.inputs.parse import (
     is_stopped,
@@ -17,7 +18,6 @@ from fairlead.inputs.parse import (
 )
 from fairlead.inputs.platform_inputs import ChangeNotice, Stub
 from fairlead.inputs.schema import node_pool_schema, platform_config_schema
-from fairlead.inputs.user_intent import default_os_stream
 from pool_documents import leaves_of, platform_document, pool_document
 
 
@@ -180,25 +180,55 @@ def test_a_comment_inside_a_file_is_content() -> None:
 
     leaves = leaves_of(pool_document(config=documents))
 
-    assert leaves["config.files./etc/a"] == {"contentBase64": "IyBhCg==", "mode": "0644"}
+    assert leaves["config.files./etc/a"] == {"contentBase64": "IyBhCg=="}
+
+
+def test_nothing_is_filled_in_that_the_owner_did_not_write() -> None:
+    files = [{"path": "/etc/a"}, {"path": "/etc/b", "mode": "600"}]
+    windows = [{"start": "22:00", "duration": "4h"}]
+    pool = parse_node_pool(
+        pool_document(
+            osStream="ubuntu-24.04",
+            rollout={"windows": windows},
+            config=[{"kind": "Files", "files": files}],
+        )
+    )
+
+    assert not isinstance(pool.intent, Unusable)
+    assert pool.intent.leaves["config.files./etc/a"] == {"contentBase64": ""}
+    assert pool.intent.leaves["config.files./etc/b"] == {"contentBase64": "", "mode": "0600"}
+    assert pool.intent.leaves["osStream"] == "ubuntu-24.04"
+    assert not isinstance(pool.settings, Unusable)
+    assert pool.settings["rollout.windows"] == [{"start": "22:00", "duration": 14400}]
 
 
 @pytest.mark.parametrize(
-    ("version", "stream", "kept"),
+    ("version", "stream"),
     [
-        ("1.33.1", "ubuntu-22.04", False),
-        ("1.34.0", "ubuntu-24.04", False),
-        ("1.34.0", "ubuntu-22.04", True),
-        ("v1.35.0-rc.1", "ubuntu-24.04", False),
+        ("1.33.1", "ubuntu-22.04"),
+        ("1.34.0", "ubuntu-24.04"),
+        ("v1.35.0-rc.1", "ubuntu-24.04"),
+        ("banana", "ubuntu-22.04"),
     ],
 )
-def test_a_stream_equal_to_its_versions_default_is_the_same_as_none(
-    version: str, stream: str, kept: bool
-) -> None:
-    leaves = leaves_of(pool_document(release={"version": version}, osStream=stream))
+def test_a_version_has_a_default_stream(version: str, stream: str) -> None:
+    assert default_os_stream(version) == stream
 
-    assert ("osStream" in leaves) is kept
-    assert (default_os_stream(version) != stream) is kept
+
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [
+        ("vm.max_map_count", "vm.max_map_count"),
+        ("vm/max_map_count", "vm.max_map_count"),
+        ("net.ipv4.conf.eth0/100.rp_filter", "net.ipv4.conf.eth0/100.rp_filter"),
+        ("net/ipv4/conf/eth0.100/rp_filter", "net.ipv4.conf.eth0/100.rp_filter"),
+        ("net.ipv4.conf.eth0.100.rp_filter", "net.ipv4.conf.eth0.100.rp_filter"),
+    ],
+)
+def test_a_kernel_setting_is_named_as_sysctl_reads_it(written: str, name: str) -> None:
+    documents = [{"kind": "Sysctl", "settings": {written: 1}}]
+
+    assert leaves_of(pool_document(config=documents))[f"config.sysctl.{name}"] == "1"
 
 
 def test_a_notice_gives_a_change_its_id_owner_and_severity() -> None:

@@ -18,8 +18,10 @@ RELEASE = {"version": "1.34.2", "digest": "sha256:1111"}
 
 
 def test_hashes_of_scheme_1_are_pinned_because_a_drift_replaces_every_fleet() -> None:
-    # With the renderer's number of the day they were pinned: raising that is another matter.
-    revision = revision_of({**leaves_of(), "platform.code.renderer": 1})
+    # With the code's own inputs of the day they were pinned: what is added is another matter.
+    leaves = {**leaves_of(), "platform.code.renderer": 1}
+    del leaves["platform.code.fileMode"]
+    revision = revision_of(leaves)
 
     assert HASH_SCHEME == 1, "a new scheme: pin it too, and keep this one for rebase"
     assert (
@@ -55,7 +57,8 @@ def test_a_rendered_node_config_is_pinned_because_a_change_needs_a_new_renderer_
             "config.kubelet.registryPullQPS": 0,
             "pullSecret.name": "registry-login",
             "platform.proxy.template": "v1",
-            "platform.code.renderer": 2,
+            "platform.code.renderer": 3,
+            "platform.code.fileMode": "0644",
             "platform.code.enableHostsConfigAgent": False,
         },
     }
