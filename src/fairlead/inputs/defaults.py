@@ -6,7 +6,11 @@ reach a machine is an input of the platform's half (REACHING), so that its chang
 shown; the others say how, when and how many, which is in no hash.
 """
 
+import re
+
 from fairlead.inputs.leaf import Json
+
+_SHORT_NUMBER = re.compile(r"[0-9]{1,9}")
 
 # By the path of what was not written. Durations are seconds.
 DEFAULTS: dict[str, Json] = {
@@ -44,7 +48,8 @@ REACHING = {"config.files[].mode": "fileMode"}
 def default_os_stream(version: str, rows: Json = None) -> str:
     """Return the published default stream of a Kubernetes version. rows: another table's."""
     numbers = version.removeprefix("v").split(".")[:2]
-    key = [int(number) if number.isdecimal() else 0 for number in numbers]
+    is_number = _SHORT_NUMBER.fullmatch
+    key = [int(number) if is_number(number) else 0 for number in numbers]
     table = DEFAULTS["osStream"] if rows is None else rows
     assert isinstance(table, list)  # noqa: S101 - the table above
     return str([stream for since, stream in table if since <= key or since == [0, 0]][-1])

@@ -17,6 +17,7 @@ from fairlead.inputs.shape import (
     COUNT,
     DURATION,
     FLAG,
+    MACHINES,
     PAUSE,
     TAINTS,
     TEXT,
@@ -38,9 +39,9 @@ def _ignored(path: str, shape: Shape, reason: str) -> Leaf:
 
 # Applied to a pool without replacing a machine. Paths below `spec` of the NodePool document.
 SETTING_LEAVES = (
-    _setting("replicas", COUNT, "how many machines"),
-    _setting("autoscaling.min", COUNT, "fewest machines"),
-    _setting("autoscaling.max", COUNT, "most machines"),
+    _setting("replicas", MACHINES, "how many machines"),
+    _setting("autoscaling.min", MACHINES, "fewest machines"),
+    _setting("autoscaling.max", MACHINES, "most machines"),
     _setting("labels.*", TEXT, "a node label"),
     _setting("taints", TAINTS, "node taints"),
     _setting("timeouts.drain", DURATION, "how long a drain may take"),

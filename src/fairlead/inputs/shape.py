@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from fairlead.errors import InputError
+from fairlead.inputs.bounds import MOST_MACHINES
 from fairlead.inputs.leaf import Json, Shape
 
 LARGEST_NUMBER = 2**31 - 1
@@ -17,7 +18,8 @@ DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 UNIT_SECONDS = {"d": 86400, "h": 3600, "m": 60, "s": 1}
 TAINT_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
-_DURATION = re.compile(r"(?:\d+[dhms])+", re.ASCII)
+# Longer numbers are none that anybody means, and Python reads none of 5,000 digits.
+_DURATION = re.compile(r"(?:\d{1,18}[dhms])+", re.ASCII)
 _PERCENT = re.compile(r"(\d{1,3})%", re.ASCII)
 _CLOCK = re.compile(r"([01]\d|2[0-3]):([0-5]\d)", re.ASCII)
 
@@ -203,6 +205,8 @@ _BUDGET_SCHEMA: Mapping[str, Json] = {
 
 TEXT = Shape(_text, {"type": "string"})
 COUNT = Shape(_count, {"type": "integer", "minimum": 0, "maximum": LARGEST_NUMBER})
+# More is refused with the reason where it is read.
+MACHINES = Shape(_count, {"type": "integer", "minimum": 0, "maximum": MOST_MACHINES})
 FLAG = Shape(_flag, {"type": "boolean"})
 TEXTS = Shape(_texts, {"type": "array", "items": {"type": "string"}})
 TEXT_SET = Shape(_text_set, {"type": "array", "items": {"type": "string"}})

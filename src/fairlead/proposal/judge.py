@@ -8,7 +8,6 @@ here, because it would fail on every machine.
 
 import copy
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 
 from fairlead.agent.steps.kubelet.labels import render_labels, require_taints
 from fairlead.contract.node_config import NodeConfig
@@ -35,6 +34,8 @@ from fairlead.inputs.parse import (
 from fairlead.inputs.registry import why_not_carried_out
 from fairlead.inputs.shape import is_empty, kind_of
 from fairlead.inputs.user_intent import UserIntent
+from fairlead.proposal.amounts import excessive_config, excessive_settings
+from fairlead.proposal.complaint import Complaint
 from fairlead.proposal.hint import UNKNOWN_FIELD, close_name, field_hint
 from fairlead.rollout.machines import NodeSettings, taints_text
 from fairlead.rollout.policy import policy_of
@@ -57,24 +58,21 @@ INSTEAD_OF_EMPTY = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Complaint:
-    """One thing that is wrong. is_name: the name of the field is, rather than its value."""
+def judge(document: Json, find_zone: FindZone, live: Json = None) -> tuple[Complaint, ...]:
+    """
+    Return everything that is wrong with a document that somebody wants in force.
 
-    field: str
-    problem: str
-    hint: str = ""
-    is_name: bool = False
-
-    def __str__(self) -> str:
-        return self.problem + (f" ({self.hint})" if self.hint else "")
+    live: what it takes the place of, or None. What only this judge is strict about goes on there.
+    """
+    found = _complaints(document, find_zone)
+    spared = frozenset(_complaints(live, find_zone)) if found and live is not None else frozenset()
+    return tuple(one for one in found if not (one.is_strict and one in spared))
 
 
-def judge(document: Json, find_zone: FindZone) -> tuple[Complaint, ...]:
-    """Return everything that is wrong with a document that somebody wants in force."""
+def _complaints(document: Json, find_zone: FindZone) -> tuple[Complaint, ...]:
     if not isinstance(document, Mapping):
         expected = "expected a document with kind and spec"
-        return (Complaint("", f"found {kind_of(document)}, {expected}"),)
+        return (Complaint("", f"found {kind_of(document)}, {expected}", is_strict=False),)
     found = [*_unknown_names(document, TOP_FIELDS, "")]
     kind = document.get("kind")
     if kind == NODE_POOL:
@@ -129,16 +127,21 @@ def _pool_complaints(document: Mapping[str, Json], find_zone: FindZone) -> Itera
         yield Complaint(written(path), UNKNOWN_FIELD, hint, is_name=True)
     for half in (pool.intent, pool.settings):
         if isinstance(half, Unusable):
-            yield from (Complaint(problem.field, problem.text) for problem in half.problems)
+            yield from (
+                Complaint(problem.field, problem.text, is_strict=False) for problem in half.problems
+            )
     yield from _kubelet_complaints(document)
     yield from _key_complaints(pool)
     yield from _idle_complaints(pool)
+    if isinstance(pool.intent, UserIntent):
+        yield from excessive_config(pool.intent.leaves)
     if isinstance(pool.settings, Unusable):
         return
+    yield from excessive_settings(pool.settings)
     try:
         yield from _setting_complaints(policy_of(pool.settings, find_zone).settings)
     except InputError as error:
-        yield Complaint(error.field, error.problem, error.hint)
+        yield Complaint(error.field, error.problem, error.hint, is_strict=False)
 
 
 def _key_complaints(pool: NodePool) -> Iterator[Complaint]:
@@ -235,7 +238,7 @@ def _parsable(
             parse(trial)
         except InputError as error:
             trial = copy.deepcopy(trial)
-            found.append(Complaint(error.field, error.problem, error.hint))
+            found.append(Complaint(error.field, error.problem, error.hint, is_strict=False))
             if error.field in _STAND_INS:
                 name, stand_in = _STAND_INS[error.field]
                 trial[name] = stand_in

@@ -169,16 +169,18 @@ def _declared(
     found: dict[str, Declared] = {}
     for document in documents:
         title = title_of(document)
-        refuse(judge(document, world.code.find_zone), title if len(documents) > 1 else "")
-        assert isinstance(document, Mapping)  # noqa: S101 - the judge saw it
         kind, _, name = title.partition("/")
+        live = world.pools.read_platform() if kind == PLATFORM_CONFIG else None
+        if kind == NODE_POOL and name in known:
+            live = known[name].pool
+        complaints = judge(document, world.code.find_zone, live)
+        refuse(complaints, title if len(documents) > 1 else "")
+        assert isinstance(document, Mapping)  # noqa: S101 - the judge saw it
         # There is one platform, whatever its document is called.
         key = kind if kind == PLATFORM_CONFIG else title
         if key in found:
             raise InputError(f"there are two documents {key}", field="metadata.name")
-        live = world.pools.read_platform() if kind == PLATFORM_CONFIG else None
         if kind == NODE_POOL and name in known:
-            live = known[name].pool
             _refuse_replacement(declared_pool(document), known[name])
         base = digest_of("fairlead/document", live)[:BASE_DIGITS] if live is not None else ""
         found[key] = Declared(kind, name, document, base, is_same=live == document)

@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 
 from fairlead.answers.words import Severity, Strategy
 from fairlead.errors import InputError
+from fairlead.inputs.bounds import LONGEST_S, MOST_MACHINES, read_moment
 from fairlead.inputs.defaults import DEFAULTS
 from fairlead.inputs.leaf import Json, Leaves
 from fairlead.revision.revision import SecretContent
@@ -99,6 +100,7 @@ class Policy:
 
 def policy_of(settings: Leaves, find_zone: FindZone) -> Policy:
     """Return the policy of a pool's settings. Raises InputError by field."""
+    _refuse_too_many(settings)
     strategy = _strategy_of(settings)
     surge, unavailable = _budgets_of(settings, strategy)
     filled = {**DEFAULTS, **settings}
@@ -125,6 +127,18 @@ def policy_of(settings: Leaves, find_zone: FindZone) -> Policy:
         resume=str(settings.get("rollout.resume", "")),
         settings=_node_settings_of(filled),
     )
+
+
+def _refuse_too_many(settings: Leaves) -> None:
+    """Before anything is computed: a plan lists what it creates."""
+    for path in ("replicas", "autoscaling.min", "autoscaling.max"):
+        count = settings.get(path)
+        if isinstance(count, int) and count > MOST_MACHINES:
+            raise InputError(
+                f"found {count}, expected at most {MOST_MACHINES} machines in one pool",
+                field=f"spec.{path}",
+                hint="no edge holds more; make several pools",
+            )
 
 
 def _budgets_of(settings: Leaves, strategy: Strategy) -> tuple[Budget, Budget]:
@@ -178,7 +192,7 @@ def _pause_of(settings: Leaves) -> Pause | None:
         return None
     until = pause.get("until")
     return Pause(
-        until=datetime.fromisoformat(until) if until else None,
+        until=read_moment(until) if until else None,
         covers_scaling=pause.get("scalingToo") is True,
     )
 
@@ -213,7 +227,7 @@ def _number(settings: Leaves, path: str) -> int:
 
 
 def _duration(settings: Leaves, path: str) -> timedelta:
-    return timedelta(seconds=_number(settings, path))
+    return timedelta(seconds=min(_number(settings, path), LONGEST_S))
 
 
 def _optional_duration(settings: Leaves, path: str) -> timedelta | None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 
 from fairlead.errors import InputError
+from fairlead.inputs.bounds import LONGEST_S
 from fairlead.inputs.defaults import DEFAULTS
 from fairlead.inputs.shape import DAYS
 
@@ -42,7 +43,7 @@ def parse_window(value: object, path: str, longest_step: timedelta, find_zone: F
     zone = find_zone(name)
     if zone is None:
         raise InputError(f"{name!r} is no time zone", field=f"{path}.zone")
-    duration = timedelta(seconds=value["duration"])
+    duration = timedelta(seconds=min(value["duration"], LONGEST_S))
     if duration < longest_step:
         raise InputError(
             f"is shorter than replacing one machine takes ({longest_step})",

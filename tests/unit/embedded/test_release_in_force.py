@@ -150,3 +150,13 @@ def test_a_default_that_an_owner_writes_out_rolls_nothing(world: EmbeddedWorld) 
     world.pools.write_pool(document)
 
     assert isinstance(preview("files", world.world(), LATER).decision, HoldPlatformChange | Keep)
+
+
+def test_a_pool_that_no_pass_of_the_release_in_force_survived_gets_its_machine(
+    world: EmbeddedWorld,
+) -> None:
+    assert world.machines.list_machines("long-times") == ()
+
+    reconcile("long-times", world.world(), chance(), LATER)
+
+    assert len(world.machines.list_machines("long-times")) == 1

@@ -1,0 +1,39 @@
+"""
+How much an owner may ask for. Whoever asks for more is refused, with what was found and allowed.
+
+A calendar ends in the year 9999 and memory ends sooner: a value beyond these would stop whatever
+computes with it. What is in force from before there were bounds is read as the bound.
+"""
+
+from datetime import UTC, datetime
+
+DAY_S = 86400
+
+# Seconds. A year and a day: longer than anybody waits for a machine, or holds a change.
+LONGEST_S = 366 * DAY_S
+
+# A window opens weekly, so one that is longer never closes.
+LONGEST_WINDOW_S = 7 * DAY_S
+
+# A pause until later than this is one without an end; a day before the calendar's own last year,
+# so that any zone can name it.
+LATEST = datetime(9998, 12, 31, tzinfo=UTC)
+
+# Machines of one pool, on every edge that there is: as many as `make bench` measures in one pool of
+# the embedded edge. Twice as many on their way in a rollout still fit into the memory of a plan.
+MOST_MACHINES = 20_000
+
+# Bytes of what an owner configures. A machine fetches 4 MiB at most, and its trust bundle, its pull
+# secret and what it joins with are in there, too.
+LARGEST_CONFIG = 3 << 20
+
+
+def read_moment(text: str) -> datetime | None:
+    """Return the moment, or None if it is later than anybody can compute with."""
+    moment = datetime.fromisoformat(text)
+    return None if moment.replace(tzinfo=UTC) > LATEST else moment
+
+
+def duration_text(seconds: int) -> str:
+    """Return seconds as an owner would write them."""
+    return f"{seconds // DAY_S}d" if seconds and not seconds % DAY_S else f"{seconds}s"

@@ -1,0 +1,72 @@
+"""What is more than anybody may ask for: by field, with what was found and what is allowed."""
+
+from collections.abc import Iterator, Mapping
+
+from fairlead.contract.canonical import canonical_bytes
+from fairlead.inputs.bounds import (
+    LARGEST_CONFIG,
+    LATEST,
+    LONGEST_S,
+    LONGEST_WINDOW_S,
+    MOST_MACHINES,
+    duration_text,
+    read_moment,
+)
+from fairlead.inputs.leaf import Json, Leaves
+from fairlead.inputs.parse import written
+from fairlead.inputs.registry import find_row
+from fairlead.inputs.shape import DURATION
+from fairlead.proposal.complaint import Complaint
+
+MEBIBYTE = 1 << 20
+
+# Numbers of machines. replicas and autoscaling are refused where they are read.
+COUNTS = ("management.maxSurge", "management.maxUnavailable", "rollout.haltAfter")
+
+
+def excessive_settings(settings: Leaves) -> Iterator[Complaint]:
+    """List the settings that are beyond a bound."""
+    for path, value in settings.items():
+        row = find_row(path)
+        if row and row.shape is DURATION:
+            yield from _too_long(value, written(path), LONGEST_S)
+        elif path in COUNTS:
+            yield from _too_many(value, written(path))
+    for at, size in enumerate(_list_of(settings.get("rollout.canary"))):
+        yield from _too_many(size, f"spec.rollout.canary[{at}]")
+    for at, window in enumerate(_list_of(settings.get("rollout.windows"))):
+        duration = window.get("duration") if isinstance(window, Mapping) else None
+        yield from _too_long(duration, f"spec.rollout.windows[{at}].duration", LONGEST_WINDOW_S)
+    yield from _too_late(settings.get("paused"))
+
+
+def excessive_config(leaves: Leaves) -> Iterator[Complaint]:
+    """Say that an owner configures more than a machine can fetch."""
+    size = len(canonical_bytes(dict(leaves)))
+    if size > LARGEST_CONFIG:
+        allowed = f"at most {LARGEST_CONFIG // MEBIBYTE} MiB"
+        problem = f"found {size / MEBIBYTE:.1f} MiB in all, expected {allowed}"
+        hint = "a machine fetches no larger config; put large files into its image"
+        yield Complaint("spec.config", problem, hint)
+
+
+def _too_long(value: Json, field: str, longest: int) -> Iterator[Complaint]:
+    if isinstance(value, int) and value > longest:
+        problem = f"found {duration_text(value)}, expected at most {duration_text(longest)}"
+        yield Complaint(field, problem)
+
+
+def _too_many(value: Json, field: str) -> Iterator[Complaint]:
+    if isinstance(value, int) and value > MOST_MACHINES:
+        yield Complaint(field, f"found {value}, expected at most {MOST_MACHINES}")
+
+
+def _too_late(pause: Json) -> Iterator[Complaint]:
+    until = pause.get("until") if isinstance(pause, Mapping) else None
+    if isinstance(until, str) and read_moment(until) is None:
+        problem = f"found {until}, expected a moment before {LATEST:%Y-%m-%d}"
+        yield Complaint("spec.paused", problem, "write true for a pause without an end")
+
+
+def _list_of(value: Json) -> list[Json]:
+    return value if isinstance(value, list) else []
