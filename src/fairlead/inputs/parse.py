@@ -127,6 +127,7 @@ def _parse_platform(spelled: Spelled) -> PlatformInputs:
             report=str(leaves.get("platform.stub.report", "")),
         ),
         is_stopped=leaves.get("platform.stopEverything") is True,
+        control_plane_version=str(leaves.get("platform.controlPlaneVersion", "")),
     )
 
 

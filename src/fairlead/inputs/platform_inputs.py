@@ -6,12 +6,12 @@ shown to the pool's owner with both.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from fairlead.answers.words import LeafClass, Severity
 from fairlead.inputs.defaults import DEFAULTS, REACHING
 from fairlead.inputs.leaf import Json, Leaf, Leaves, Shape
-from fairlead.inputs.shape import ANY, TEXT, TEXT_SET
+from fairlead.inputs.shape import ANY, IMAGE, TEXT, TEXT_SET
 
 PLATFORM = "platform."
 
@@ -31,10 +31,10 @@ def _platform(
 
 # Paths are those of the PlatformConfig document below `spec`, after the prefix.
 PLATFORM_LEAVES = (
-    _platform("proxy.image", TEXT, "networking", "data-plane proxy image of the fleet"),
+    _platform("proxy.image", IMAGE, "networking", "data-plane proxy image of the fleet"),
     _platform("proxy.template", ANY, "networking", "data-plane proxy template"),
     _platform("registryOverrides.*", TEXT, "registry", "where one registry is read from"),
-    _platform("controlPlaneImage", TEXT, "control plane", "control-plane image"),
+    _platform("controlPlaneImage", IMAGE, "control plane", "control-plane image"),
     _platform("noProxy", TEXT_SET, "networking", "computed addresses that bypass the proxy"),
     _platform("metadataAddress", TEXT, "infrastructure", "address of the cloud's metadata"),
     _platform("regionDomains", TEXT_SET, "infrastructure", "domains of the region"),
@@ -85,21 +85,21 @@ class Stub:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlatformInputs:
-    """The platform's half: leaves by path, notices by leaf, and what is refreshed in place."""
+    """
+    The platform's half: leaves by path, notices by leaf, and what is refreshed in place.
+
+    control_plane_version: what versions of pools are held against, '' if nobody says.
+    """
 
     leaves: Leaves
     notices: Mapping[str, ChangeNotice] = field(default_factory=dict)
     stub: Stub = Stub()
     is_stopped: bool = False
+    control_plane_version: str = ""
 
 
 def with_code_defaults(platform: PlatformInputs, defaults: Mapping[str, Json]) -> PlatformInputs:
     """Return the platform inputs with the defaults of the running code among them."""
     leaves = dict(platform.leaves)
     leaves |= {f"{PLATFORM}code.{name}": value for name, value in defaults.items()}
-    return PlatformInputs(
-        leaves=leaves,
-        notices=platform.notices,
-        stub=platform.stub,
-        is_stopped=platform.is_stopped,
-    )
+    return replace(platform, leaves=leaves)

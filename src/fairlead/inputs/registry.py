@@ -21,12 +21,18 @@ from fairlead.inputs.shape import (
     PAUSE,
     TAINTS,
     TEXT,
+    VERSION,
     WINDOWS,
     one_of,
+    some_of,
 )
 from fairlead.inputs.user_intent import INTENT_LEAVES
 
 WILDCARD = ".*"
+
+# What an owner may allow against the version skew policy of Kubernetes, by name.
+DOWNGRADE, SKEW = "Downgrade", "Skew"
+ALLOWANCES = (DOWNGRADE, SKEW)
 
 
 def _setting(path: str, shape: Shape, says: str, owner: str = "pool owner") -> Leaf:
@@ -39,6 +45,7 @@ def _ignored(path: str, shape: Shape, reason: str) -> Leaf:
 
 # Applied to a pool without replacing a machine. Paths below `spec` of the NodePool document.
 SETTING_LEAVES = (
+    _setting("release.allow", some_of(*ALLOWANCES), "what the judge is to let pass"),
     _setting("replicas", MACHINES, "how many machines"),
     _setting("autoscaling.min", MACHINES, "fewest machines"),
     _setting("autoscaling.max", MACHINES, "most machines"),
@@ -94,6 +101,11 @@ CONTENT_LEAVES = tuple(
 IGNORED_LEAVES = (
     _ignored("description", TEXT, "a note for people; no machine sees it"),
     _ignored("platform.description", TEXT, "a note for people; no machine sees it"),
+    _ignored(
+        "platform.controlPlaneVersion",
+        VERSION,
+        "what versions of pools are held against; no machine sees it",
+    ),
     _ignored("platform.notices.*", ANY, "says who owns a change; is not itself a change"),
 )
 

@@ -72,7 +72,7 @@ _INSIDE: tuple[tuple[Shape, Schema], ...] = (
         TAINTS,
         _list_of(
             _object(
-                {"key": _TEXT, "value": {}, "effect": {"enum": list(TAINT_EFFECTS)}},
+                {"key": _TEXT, "value": _TEXT, "effect": {"enum": list(TAINT_EFFECTS)}},
                 "key",
                 "effect",
             )
@@ -100,6 +100,12 @@ _NOTICE = _object(
 )
 _SETTINGS: Schema = {"type": "object", "description": "NAME: VALUE"}
 
+# A kernel setting is a number or text; true and 10.0 are no value of any.
+_KERNEL_SETTINGS: Schema = {
+    **_SETTINGS,
+    "additionalProperties": {"type": ["integer", "string"], "minLength": 1},
+}
+
 # What each kind of configuration document holds besides its header.
 _CONFIGURATION: Mapping[str, Mapping[str, Json]] = {
     "ContainerdConfiguration": {
@@ -107,7 +113,7 @@ _CONFIGURATION: Mapping[str, Mapping[str, Json]] = {
         "toml": {"type": "string", "description": "the same as TOML"},
     },
     "Sysctl": {
-        "settings": _SETTINGS,
+        "settings": _KERNEL_SETTINGS,
         "text": {"type": "string", "description": "the same as lines of a sysctl.conf"},
     },
     "Files": {
@@ -115,7 +121,7 @@ _CONFIGURATION: Mapping[str, Mapping[str, Json]] = {
             _object(
                 {
                     "path": {"type": "string", "pattern": "^/"},
-                    "content": {},
+                    "content": _TEXT,
                     "contentBase64": {"type": "string", "contentEncoding": "base64"},
                     "mode": {"type": "string", "pattern": "^0?[0-7]{3,4}$"},
                 },
@@ -124,7 +130,13 @@ _CONFIGURATION: Mapping[str, Mapping[str, Json]] = {
         )
     },
     "Mirrors": {
-        "mirrors": _list_of(_object({"source": _TEXT, "mirrors": {"type": "array"}}, "source"))
+        "mirrors": _list_of(
+            _object(
+                {"source": _TEXT, "mirrors": {**_list_of(_TEXT), "minItems": 1}},
+                "source",
+                "mirrors",
+            )
+        )
     },
 }
 
@@ -136,7 +148,8 @@ def node_pool_schema() -> Schema:
     properties = spec["properties"]
     assert isinstance(properties, dict)  # noqa: S101 - _spec_schema made it
     properties["config"] = _configuration_schema()
-    _release(properties)["required"] = ["version"]
+    _part(properties, "release")["required"] = ["version"]
+    _part(properties, "autoscaling")["minProperties"] = 1
     return _document_schema("NodePool", {**spec, "required": ["release"]})
 
 
@@ -149,10 +162,10 @@ def platform_config_schema() -> Schema:
     return _document_schema("PlatformConfig", spec)
 
 
-def _release(properties: Mapping[str, Json]) -> Schema:
-    release = properties["release"]
-    assert isinstance(release, dict)  # noqa: S101 - rows below `release` made it
-    return release
+def _part(properties: Mapping[str, Json], name: str) -> Schema:
+    part = properties[name]
+    assert isinstance(part, dict)  # noqa: S101 - rows below the name made it
+    return part
 
 
 def _document_schema(kind: str, spec: Schema) -> Schema:

@@ -199,11 +199,29 @@ def one_of(*names: str) -> Shape:
     return Shape(parse, {"enum": list(names)})
 
 
+def some_of(*names: str) -> Shape:
+    """Return the shape of a set of these names."""
+
+    def parse(value: Json, path: str) -> list[Json]:
+        found = _text_set(value, path)
+        if strange := [name for name in found if name not in names]:
+            expected = " or ".join(names)
+            raise InputError(f"found {kind_of(strange[0])}, expected {expected}", field=path)
+        return found
+
+    return Shape(parse, {"type": "array", "items": {"enum": list(names)}})
+
+
 _BUDGET_SCHEMA: Mapping[str, Json] = {
     "anyOf": [{"type": "integer", "minimum": 0}, {"type": "string", "pattern": "^[0-9]{1,3}%$"}]
 }
 
 TEXT = Shape(_text, {"type": "string"})
+# Stricter for who writes one than for what is in force: the judge says what is none of these.
+IMAGE = Shape(_text, {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9._/:@+-]*$"})
+VERSION = Shape(
+    _text, {"type": "string", "pattern": r"^[0-9]{1,4}\.[0-9]{1,4}\.[0-9]{1,4}(-[0-9A-Za-z.-]+)?$"}
+)
 COUNT = Shape(_count, {"type": "integer", "minimum": 0, "maximum": LARGEST_NUMBER})
 # More is refused with the reason where it is read.
 MACHINES = Shape(_count, {"type": "integer", "minimum": 0, "maximum": MOST_MACHINES})

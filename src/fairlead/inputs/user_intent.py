@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from fairlead.answers.words import LeafClass
 from fairlead.inputs.leaf import Leaf, Leaves, Shape
-from fairlead.inputs.shape import ANY, COUNT, FLAG, TEXT, TEXT_SET, one_of
+from fairlead.inputs.shape import ANY, COUNT, FLAG, IMAGE, TEXT, TEXT_SET, VERSION, one_of
 
 
 def _intent(path: str, shape: Shape, says: str) -> Leaf:
@@ -18,7 +18,7 @@ def _intent(path: str, shape: Shape, says: str) -> Leaf:
 
 # Paths are those of the NodePool document below `spec`.
 INTENT_LEAVES = (
-    _intent("release.version", TEXT, "Kubernetes version"),
+    _intent("release.version", VERSION, "Kubernetes version"),
     _intent("release.digest", TEXT, "digest that the version resolved to; a rebuild is a change"),
     _intent("imageBase", TEXT, "base of the machine image"),
     _intent("osStream", TEXT, "operating system stream, if not the default of the version"),
@@ -41,7 +41,7 @@ INTENT_LEAVES = (
     _intent("endpoint.advertiseAddress", TEXT, "address the API server is advertised at"),
     _intent("endpoint.name", TEXT, "own name of the API server"),
     _intent("machineTemplate.*", ANY, "one machine-template field"),
-    _intent("proxyImage", TEXT, "this pool's own data-plane proxy image"),
+    _intent("proxyImage", IMAGE, "this pool's own data-plane proxy image"),
 )
 
 

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from fairlead.errors import InputError
+
 
 @dataclass(frozen=True, slots=True)
 class Complaint:
@@ -20,3 +22,14 @@ class Complaint:
 
     def __str__(self) -> str:
         return self.problem + (f" ({self.hint})" if self.hint else "")
+
+
+def refuse(complaints: tuple[Complaint, ...], title: str = "") -> None:
+    """Raise InputError if there is a complaint: by the field of the first, with all the others."""
+    if not complaints:
+        return
+    first, *rest = complaints
+    also = "; ".join(f"{other.field}: {other}" for other in rest)
+    hint = "; ".join(text for text in (first.hint, f"also {also}" if also else "") if text)
+    problem = f"{title}: {first.problem}" if title else first.problem
+    raise InputError(problem, field=first.field, hint=hint)

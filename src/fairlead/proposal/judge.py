@@ -37,6 +37,8 @@ from fairlead.inputs.user_intent import UserIntent
 from fairlead.proposal.amounts import excessive_config, excessive_settings
 from fairlead.proposal.complaint import Complaint
 from fairlead.proposal.hint import UNKNOWN_FIELD, close_name, field_hint
+from fairlead.proposal.versions import CONTROL_PLANE_FIELD, malformed
+from fairlead.proposal.written_values import bent_documents, bent_texts
 from fairlead.rollout.machines import NodeSettings, taints_text
 from fairlead.rollout.policy import policy_of
 from fairlead.rollout.window import FindZone
@@ -98,17 +100,6 @@ def title_of(document: Json) -> str:
     return f"{document.get('kind')}/{name}"
 
 
-def refuse(complaints: tuple[Complaint, ...], title: str = "") -> None:
-    """Raise InputError if there is a complaint: by the field of the first, with all the others."""
-    if not complaints:
-        return
-    first, *rest = complaints
-    also = "; ".join(f"{other.field}: {other}" for other in rest)
-    hint = "; ".join(text for text in (first.hint, f"also {also}" if also else "") if text)
-    problem = f"{title}: {first.problem}" if title else first.problem
-    raise InputError(problem, field=first.field, hint=hint)
-
-
 def _unknown_names(
     mapping: Mapping[str, Json], names: tuple[str, ...], prefix: str
 ) -> Iterator[Complaint]:
@@ -131,9 +122,12 @@ def _pool_complaints(document: Mapping[str, Json], find_zone: FindZone) -> Itera
                 Complaint(problem.field, problem.text, is_strict=False) for problem in half.problems
             )
     yield from _kubelet_complaints(document)
+    yield from bent_documents(document.get("spec"))
     yield from _key_complaints(pool)
     yield from _idle_complaints(pool)
     if isinstance(pool.intent, UserIntent):
+        yield from bent_texts(pool.intent.leaves)
+        yield from malformed(str(pool.intent.leaves["release.version"]))
         yield from excessive_config(pool.intent.leaves)
     if isinstance(pool.settings, Unusable):
         return
@@ -164,7 +158,11 @@ def _idle_complaints(pool: NodePool) -> Iterator[Complaint]:
 def _platform_complaints(document: Mapping[str, Json]) -> Iterator[Complaint]:
     trial, found = _parsable(document, parse_platform_config)
     yield from found
-    leaves = parse_platform_config(trial).leaves
+    platform = parse_platform_config(trial)
+    leaves = platform.leaves
+    yield from bent_texts(leaves)
+    if platform.control_plane_version:
+        yield from malformed(platform.control_plane_version, CONTROL_PLANE_FIELD)
     for leaf in leaves:
         if leaf.startswith(UNKNOWN):
             path = leaf.removeprefix(UNKNOWN)

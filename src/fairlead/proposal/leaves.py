@@ -70,4 +70,6 @@ def _platform_leaves(document: Json) -> Leaves:
     written = {part.name: getattr(inputs.stub, part.name) for part in fields(inputs.stub)}
     stub = {f"{PLATFORM}stub.{name}": value for name, value in written.items() if value}
     stopped: Leaves = {f"{PLATFORM}stopEverything": True} if inputs.is_stopped else {}
-    return {**inputs.leaves, **stub, **stopped}
+    version = inputs.control_plane_version
+    held_against: Leaves = {f"{PLATFORM}controlPlaneVersion": version} if version else {}
+    return {**inputs.leaves, **stub, **stopped, **held_against}

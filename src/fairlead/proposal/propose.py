@@ -21,8 +21,10 @@ from fairlead.inputs.brakes import with_brakes
 from fairlead.inputs.declared import declared_pool
 from fairlead.inputs.leaf import Json, Unusable
 from fairlead.inputs.parse import NodePool
-from fairlead.proposal.judge import NODE_POOL, PLATFORM_CONFIG, judge, refuse, title_of
+from fairlead.proposal.complaint import refuse
+from fairlead.proposal.judge import NODE_POOL, PLATFORM_CONFIG, judge, title_of
 from fairlead.proposal.plan import plan_of
+from fairlead.proposal.versions import skewed
 
 BASE_DIGITS = 16
 
@@ -80,11 +82,13 @@ def propose(world: World, documents: Sequence[Json], now: datetime) -> Proposal:
         world.pools.read_platform(),
     )
     pools = {found.name: found.document for found in declared if found.kind == NODE_POOL}
+    in_force = {pool: found.pool for pool, found in known.items() if not found.is_leaving}
+    refuse(tuple(skewed(pools, in_force, platform, world.pools.read_platform())))
     plans: list[Plan] = []
     rollouts: dict[str, Plan] = {}
     for pool in _concerned(declared, known):
-        in_force = known.get(pool)
-        document = pools.get(pool, in_force.pool if in_force else None)
+        before = known.get(pool)
+        document = pools.get(pool, before.pool if before else None)
         will = world.pools.documents_with(document, platform)
         seen = observe(pool, world, will)
         if pool in pools:
@@ -94,7 +98,7 @@ def propose(world: World, documents: Sequence[Json], now: datetime) -> Proposal:
             _refuse_unusable(thought, seen.documents)
             if isinstance(thought.decision, ReplaceMachines):
                 rollouts[pool] = thought.shown.but(waits=())
-        plans.append(plan_of(seen, thought, in_force))
+        plans.append(plan_of(seen, thought, before))
     return Proposal(declared, tuple(plans), rollouts)
 
 

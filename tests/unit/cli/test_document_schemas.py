@@ -27,7 +27,7 @@ COMMITTED = {
 WHOLE_POOL: dict[str, Any] = {
     "description": "a note",
     "replicas": 3,
-    "release": {"version": "1.34.2", "digest": "sha256:11"},
+    "release": {"version": "1.34.2", "digest": "sha256:11", "allow": ["Skew"]},
     "imageBase": "202607.02",
     "osStream": "ubuntu-24.04",
     "pullSecret": {"name": "registry-login"},
@@ -76,6 +76,7 @@ WHOLE_PLATFORM: dict[str, Any] = {
     "proxy": {"image": "haproxy@sha256:aa", "template": {"a": 1}},
     "registryOverrides": {"registry.example.com": "mirror.example.com"},
     "controlPlaneImage": "cp@sha256:aa",
+    "controlPlaneVersion": "1.34.1",
     "noProxy": [".svc"],
     "metadataAddress": "169.254.169.254",
     "regionDomains": ["example.com"],

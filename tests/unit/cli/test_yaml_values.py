@@ -1,8 +1,10 @@
 """YAML as people write it: what is read, what is refused, and where it stands."""
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from fairlead.cli.files.yaml_values import parse_yaml, parse_yaml_value, plain_value
+from fairlead.cli.files.yaml_values import parse_yaml, parse_yaml_value, plain_value, render_yaml
 from fairlead.userdata.yaml_bounds import YamlProblem
 
 
@@ -149,3 +151,26 @@ def test_a_command_line_takes_one_value() -> None:
         parse_yaml_value("--- a\n--- b")
     with pytest.raises(YamlProblem, match="found yes"):
         parse_yaml_value("yes")
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(10**15), 10**15) | st.text(max_size=12)
+    | st.sampled_from(["1e3", "0644", "1_000", "yes", "~", "<<", "=", "1.34", ".5", "22:00", "-0"]),
+    lambda inner: st.lists(inner, max_size=3)
+    | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=8,
+)  # fmt: skip
+
+
+@settings(max_examples=300, deadline=None)
+@given(JSON)
+def test_a_document_that_is_shown_reads_back_as_what_it_is(value: object) -> None:
+    shown = render_yaml({"spec": value})
+    [document] = parse_yaml(shown)
+
+    assert document.problems == []
+    assert repr(document.value) == repr({"spec": value})
+
+
+def test_a_text_that_looks_like_a_number_is_shown_in_quotes() -> None:
+    assert render_yaml({"a": "1e3", "b": "on", "c": "x"}) == "a: '1e3'\nb: 'on'\nc: x\n"

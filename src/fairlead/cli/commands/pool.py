@@ -132,9 +132,9 @@ def _show(arguments: Namespace) -> int:
 
 def yaml_of(document: object) -> str:
     """Return a document as YAML that reads back as the same values."""
-    import yaml
+    from fairlead.cli.files.yaml_values import render_yaml
 
-    return str(yaml.safe_dump(document, sort_keys=False, allow_unicode=True))
+    return render_yaml(document)
 
 
 def _apply(arguments: Namespace) -> int:

@@ -17,7 +17,7 @@ from fairlead.errors import InputError
 from fairlead.inputs.leaf import Json, Leaf
 from fairlead.inputs.parse import platform_rows
 from fairlead.inputs.platform_inputs import PLATFORM
-from fairlead.inputs.shape import TEXT
+from fairlead.inputs.shape import IMAGE, TEXT, VERSION
 from fairlead.userdata.yaml_bounds import YamlProblem
 
 FAMILY = ".*"
@@ -65,7 +65,7 @@ def _put(patch: dict[str, Json], names: list[str], value: Json) -> None:
 def _value_of(row: Leaf, leaf: str, text: str) -> Json:
     if not text:
         return None
-    if row.shape is TEXT and text[0] not in "'\"":
+    if row.shape in (IMAGE, TEXT, VERSION) and text[0] not in "'\"":
         return text  # a version such as 1.30 is not a number here
     try:
         value = parse_yaml_value(text)

@@ -177,3 +177,20 @@ def plain_value(text: str) -> Json:
         number = float(text)
         return number if number not in (float("inf"), float("-inf")) else text
     return text
+
+
+class _Writer(yaml.SafeDumper):
+    """PyYAML's, with quotes around every text that would be read as something else."""
+
+
+def _write_text(writer: _Writer, text: str) -> yaml.Node:
+    is_plain = plain_value(text) == text and text.lower() not in _AMBIGUOUS
+    return writer.represent_scalar(f"{_TAG}str", text, style=None if is_plain else "'")
+
+
+_Writer.add_representer(str, _write_text)
+
+
+def render_yaml(value: Json) -> str:
+    """Return a value as YAML that parse_yaml reads as the same value."""
+    return str(yaml.dump(value, Dumper=_Writer, sort_keys=False, allow_unicode=True))

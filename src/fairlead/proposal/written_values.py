@@ -1,0 +1,122 @@
+"""
+Values that would reach a machine as something else than what was written.
+
+YAML has numbers, true and false where programs read text; what is no text has no one spelling
+there, so its owner says which: '1' or '0' for true, '0644' for 420.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+
+from fairlead.inputs.leaf import Json, Leaves
+from fairlead.inputs.parse import written
+from fairlead.inputs.registry import find_row
+from fairlead.inputs.shape import IMAGE, TEXT, TEXT_SET, is_empty, kind_of
+from fairlead.proposal.complaint import Complaint
+
+# Texts of several lines, and notes.
+FREE_TEXTS = ("description", "platform.description", "platform.stub.ca")
+
+LARGEST_MODE = 0o7777
+
+_IMAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/:@+-]*", re.ASCII)
+
+# kind of document: two fields that say the same thing, of which one would be left out
+TWINS = {"ContainerdConfiguration": ("settings", "toml"), "Sysctl": ("settings", "text")}
+
+
+def bent_documents(spec: Json) -> Iterator[Complaint]:
+    """List what is wrong with the values in configuration documents and taints."""
+    fields = spec if isinstance(spec, Mapping) else {}
+    for at, document in enumerate(_list_of(fields.get("config"))):
+        if isinstance(document, Mapping):
+            yield from _bent_document(document, f"spec.config[{at}]")
+    for at, taint in enumerate(_list_of(fields.get("taints"))):
+        value = taint.get("value") if isinstance(taint, Mapping) else None
+        if not is_empty(value) and not isinstance(value, str):
+            yield _no_text(value, f"spec.taints[{at}].value")
+    if fields.get("autoscaling") == {}:
+        hint = "write min and max, or leave it out and write replicas"
+        yield Complaint("spec.autoscaling", "found nothing in it, expected min and max", hint)
+
+
+def bent_texts(leaves: Leaves) -> Iterator[Complaint]:
+    """List the texts that are blank, padded or not printable, and images that are none."""
+    for path, value in leaves.items():
+        row = find_row(path)
+        if row is None or row.path in FREE_TEXTS or row.shape not in (TEXT, IMAGE, TEXT_SET):
+            continue
+        for text in value if isinstance(value, list) else [value]:
+            yield from _bent_text(str(text), written(path), is_image=row.shape is IMAGE)
+
+
+def _bent_text(text: str, field: str, *, is_image: bool) -> Iterator[Complaint]:
+    if not text.isprintable() or text != text.strip():
+        problem = "holds white space around it, or a character that is not printable"
+        yield Complaint(field, f"{problem}: {text[:40]!a}", "write it without")
+    elif is_image and not _IMAGE.fullmatch(text):
+        problem = f"found {kind_of(text)}, expected the name of an image"
+        yield Complaint(field, problem, "[REGISTRY/]NAME[:TAG][@DIGEST]")
+
+
+def _bent_document(document: Mapping[str, Json], path: str) -> Iterator[Complaint]:
+    kind = str(document.get("kind"))
+    if kind in TWINS and all(not is_empty(document.get(name)) for name in TWINS[kind]):
+        first, second = TWINS[kind]
+        yield Complaint(f"{path}.{first}", f"cannot stand beside {second}", "write one of the two")
+    if kind == "Sysctl":
+        yield from _bent_settings(document.get("settings"), f"{path}.settings")
+    for list_of, name, bent in (
+        ("Files", "files", _bent_file),
+        ("Mirrors", "mirrors", _bent_mirror),
+    ):
+        for at, item in enumerate(_list_of(document.get(name)) if kind == list_of else ()):
+            if isinstance(item, Mapping):
+                yield from bent(item, f"{path}.{name}[{at}]")
+
+
+def _bent_settings(settings: Json, path: str) -> Iterator[Complaint]:
+    for name, value in settings.items() if isinstance(settings, Mapping) else ():
+        if isinstance(value, bool):
+            problem = f"found {str(value).lower()}, which is no value of a kernel setting"
+            yield Complaint(f"{path}.{name}", problem, f"write {int(value)}")
+        elif not isinstance(value, int | str) and value is not None:
+            yield _no_text(value, f"{path}.{name}")
+        elif value == "":
+            yield Complaint(f"{path}.{name}", "found nothing, expected a value", "leave it out")
+
+
+def _bent_file(file: Mapping[str, Json], path: str) -> Iterator[Complaint]:
+    mode = file.get("mode")
+    if not is_empty(mode) and not isinstance(mode, str):
+        hint = "write octal digits as text, like '0644'"
+        if isinstance(mode, int) and not isinstance(mode, bool) and 0 <= mode <= LARGEST_MODE:
+            hint += f"; {mode} in decimals is '{mode:04o}'"
+        yield Complaint(f"{path}.mode", f"found {kind_of(mode)}, expected text", hint)
+    for name in ("content", "contentBase64"):
+        value = file.get(name)
+        if not is_empty(value) and not isinstance(value, str):
+            yield _no_text(value, f"{path}.{name}")
+    if not is_empty(file.get("content")) and not is_empty(file.get("contentBase64")):
+        problem = "cannot stand beside contentBase64"
+        yield Complaint(f"{path}.content", problem, "write one of the two")
+
+
+def _bent_mirror(mirror: Mapping[str, Json], path: str) -> Iterator[Complaint]:
+    places = mirror.get("mirrors")
+    if is_empty(places):
+        problem = "found nothing, expected a list of mirrors"
+        yield Complaint(f"{path}.mirrors", problem, "leave the registry out")
+    for at, place in enumerate(_list_of(places)):
+        if not isinstance(place, str):
+            yield _no_text(place, f"{path}.mirrors[{at}]")
+
+
+def _no_text(value: Json, field: str) -> Complaint:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    hint = f"write it in quotes as it is meant: '{value:g}'" if is_number else "write it in quotes"
+    return Complaint(field, f"found {kind_of(value)}, expected text", hint)
+
+
+def _list_of(value: Json) -> list[Json]:
+    return list(value) if isinstance(value, list | tuple) else []

@@ -1,0 +1,121 @@
+"""What would reach a machine bent, or as nothing, is refused with what to write instead."""
+
+from typing import Any
+
+import pytest
+
+from fairlead.proposal.judge import judge
+from fairlead.rollout.window import utc_only
+from pool_documents import leaves_of, platform_document, pool_document
+
+
+def sysctl(**fields: Any) -> dict[str, Any]:
+    return {"config": [{"kind": "Sysctl", **fields}]}
+
+
+def file(**fields: Any) -> dict[str, Any]:
+    return {"config": [{"kind": "Files", "files": [{"path": "/a", **fields}]}]}
+
+
+def mirrors(*places: Any) -> dict[str, Any]:
+    listed = [{"source": "docker.io", "mirrors": list(places)}]
+    return {"config": [{"kind": "Mirrors", "mirrors": listed}]}
+
+
+# spec, field below spec, what is said and what to write
+BENT: list[tuple[dict[str, Any], str, str]] = [
+    (sysctl(settings={"net.ipv4.ip_forward": True}), "config[0].settings.net.ipv4.ip_forward",
+     "found true, which is no value of a kernel setting (write 1)"),
+    (sysctl(settings={"vm.swappiness": 1e3}), "config[0].settings.vm.swappiness",
+     "found the number 1000.0, expected text (write it in quotes as it is meant: '1000')"),
+    (sysctl(settings={"vm.swappiness": [1]}), "config[0].settings.vm.swappiness",
+     "found a list, expected text (write it in quotes)"),
+    (sysctl(settings={"a.b": 1}, text="c.d = 1"), "config[0].settings",
+     "cannot stand beside text (write one of the two)"),
+    (file(content="x", mode=420), "config[0].files[0].mode",
+     "found the number 420, expected text "
+     "(write octal digits as text, like '0644'; 420 in decimals is '0644')"),
+    (file(content=True), "config[0].files[0].content",
+     "found true or false, expected text (write it in quotes)"),
+    (file(content="x", contentBase64="eA=="), "config[0].files[0].content",
+     "cannot stand beside contentBase64 (write one of the two)"),
+    (mirrors(7), "config[0].mirrors[0].mirrors[0]",
+     "found the number 7, expected text (write it in quotes as it is meant: '7')"),
+    (mirrors(), "config[0].mirrors[0].mirrors",
+     "found nothing, expected a list of mirrors (leave the registry out)"),
+    ({"taints": [{"key": "gpu", "value": True, "effect": "NoSchedule"}]}, "taints[0].value",
+     "found true or false, expected text (write it in quotes)"),
+    ({"replicas": None, "autoscaling": {}}, "autoscaling",
+     "found nothing in it, expected min and max "
+     "(write min and max, or leave it out and write replicas)"),
+    ({"proxyImage": "   "}, "proxyImage",
+     "holds white space around it, or a character that is not printable: '   ' (write it without)"),
+    ({"proxyImage": "ha proxy"}, "proxyImage",
+     "found the text 'ha proxy', expected the name of an image ([REGISTRY/]NAME[:TAG][@DIGEST])"),
+    ({"release": {"version": "1.34.2", "digest": "a\x1b[31m"}}, "release.digest",
+     "holds white space around it, or a character that is not printable: 'a\\x1b[31m' "
+     "(write it without)"),
+    ({"release": {"version": "v1.34.2"}}, "release.version",
+     "found the text 'v1.34.2', expected a version (write 1.34.2)"),
+    ({"release": {"version": "latest"}}, "release.version",
+     "found the text 'latest', expected a version (expected MAJOR.MINOR.PATCH, like 1.34.2)"),
+    ({"release": {"version": "banana"}}, "release.version",
+     "found the text 'banana', expected a version (expected MAJOR.MINOR.PATCH, like 1.34.2)"),
+    ({"release": {"version": "1.34"}}, "release.version",
+     "found the text '1.34', expected a version (expected MAJOR.MINOR.PATCH, like 1.34.2)"),
+    ({"release": {"version": "1.34." + "9" * 5_000}}, "release.version",
+     "found text, expected a version (expected MAJOR.MINOR.PATCH, like 1.34.2)"),
+    ({"release": {"version": "1.20.0"}}, "release.version",
+     "found 1.20.0, expected 1.27 or newer "
+     "(older kubelets do not read where containerd is from their file)"),
+    ({"release": {"version": "1.34.2", "allow": ["Everything"]}}, "release.allow",
+     "found the text 'Everything', expected Downgrade or Skew"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("spec", "field", "says"), BENT)
+def test_a_value_that_would_be_bent_is_refused_with_what_to_write(
+    spec: dict[str, Any], field: str, says: str
+) -> None:
+    found = judge(pool_document(**spec), utc_only)
+
+    assert [(one.field, str(one)) for one in found] == [(f"spec.{field}", says)]
+
+
+@pytest.mark.parametrize(
+    ("spec", "field"),
+    [
+        ({"proxy": {"image": "\t"}}, "spec.proxy.image"),
+        ({"controlPlaneImage": "cp image"}, "spec.controlPlaneImage"),
+        ({"controlPlaneVersion": "stable"}, "spec.controlPlaneVersion"),
+        ({"noProxy": [" .svc"]}, "spec.noProxy"),
+    ],
+)
+def test_what_the_platform_writes_is_looked_at_as_well(spec: dict[str, Any], field: str) -> None:
+    [complaint] = judge(platform_document(**spec), utc_only)
+
+    assert complaint.field == field
+
+
+@pytest.mark.parametrize("version", ["1.34.2", "1.35.0-rc.1", "1.27.0"])
+def test_a_version_is_taken(version: str) -> None:
+    assert judge(pool_document(release={"version": version}), utc_only) == ()
+
+
+def test_numbers_and_texts_of_kernel_settings_are_taken_as_they_are() -> None:
+    spec = sysctl(settings={"vm.swappiness": 10, "net.ipv4.ip_local_port_range": "1024  65000"})
+
+    assert judge(pool_document(**spec), utc_only) == ()
+    leaves = leaves_of(pool_document(**spec))
+    assert leaves["config.sysctl.vm.swappiness"] == "10"
+    assert leaves["config.sysctl.net.ipv4.ip_local_port_range"] == "1024 65000"
+
+
+@pytest.mark.parametrize(
+    "spec", [spec for spec, _, says in BENT if "Downgrade or Skew" not in says]
+)
+def test_what_is_in_force_from_before_goes_on(spec: dict[str, Any]) -> None:
+    document = pool_document(**spec)
+    paused = {**document, "spec": {**document["spec"], "paused": True}}
+
+    assert judge(paused, utc_only, live=document) == ()
