@@ -11,6 +11,7 @@ from fairlead.controller.observe import Snapshot
 from fairlead.controller.revise import Wanted
 from fairlead.decision.decision import Decision, HoldPlatformChange, ReplaceMachines, Unknown
 from fairlead.inputs.leaf import Unusable
+from fairlead.revision.newest import with_newest
 from fairlead.revision.revision import Revision
 from fairlead.rollout.leave import last_secrets
 from fairlead.rollout.record import PoolRecord
@@ -52,7 +53,11 @@ def _served_otherwise(
     if target is None:
         return {}
     if isinstance(decision, HoldPlatformChange) and isinstance(desired, Revision):
-        return {target.id: desired} if refreshes(wanted, facts.record) else {}
+        if refreshes(wanted, facts.record):
+            return {target.id: desired}
+        # A rollout under way gives all its machines the same.
+        newest = target if facts.record.is_rolling else with_newest(target, desired.leaves)
+        return {target.id: newest}
     if target.id in tokens and _is_undecided(decision, facts.record):
         return {target.id: tokens[target.id].served}
     return {}

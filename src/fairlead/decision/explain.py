@@ -21,6 +21,7 @@ from fairlead.decision.decision import (
     ReplaceMachines,
     Unknown,
 )
+from fairlead.revision.newest import CLOUD_CONFIG
 
 # A condition message is read in one line of a terminal; the rest is in the list of leaves.
 NAMED_LEAVES = 3
@@ -86,11 +87,19 @@ def _explain_hold(decision: HoldPlatformChange, *, refreshes: bool) -> str:
     held = decision.held
     oldest = min((change.since for change in held), default=None)
     since = f" since {moment(oldest)}" if oldest else ""
-    siblings = "new machines get it" if refreshes else "new machines boot like their siblings"
     return (
         f"Held: {_noun(len(held), 'platform change')} ({listed(change.leaf for change in held)})"
-        f"{since}; no machine will be replaced, {siblings}."
+        f"{since}; no machine will be replaced, {_new_machines(decision, refreshes=refreshes)}."
     )
+
+
+def _new_machines(decision: HoldPlatformChange, *, refreshes: bool) -> str:
+    leaves = {change.leaf for change in decision.held}
+    if refreshes or leaves == {CLOUD_CONFIG}:
+        return "new machines get it"
+    if CLOUD_CONFIG in leaves:
+        return f"new machines get {CLOUD_CONFIG} and boot like their siblings otherwise"
+    return "new machines boot like their siblings"
 
 
 def _noun(count: int, noun: str) -> str:

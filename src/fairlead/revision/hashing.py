@@ -56,8 +56,7 @@ def revision_of(
     known: a revision that may be the very same; then it is returned and nothing is rendered.
     """
     hashes = hashes_of(leaves, content, scheme)
-    identity = {"intent": hashes.intent, "platform": hashes.platform, "force": force}
-    name = digest_of(f"fairlead/revision/{scheme.number}", identity)[:ID_DIGITS]
+    name = id_of(hashes, scheme, force)
     told = (known.id, known.scheme, known.content) if known else None
     # With the id the hashes are equal; leaves that no hash covers may still differ.
     if known and told == (name, scheme.number, content) and known.leaves == leaves:
@@ -73,6 +72,12 @@ def revision_of(
         force=force,
         spelling=SPELLING,
     )
+
+
+def id_of(hashes: Hashes, scheme: Scheme, force: str) -> str:
+    """Return the id of a revision."""
+    identity = {"intent": hashes.intent, "platform": hashes.platform, "force": force}
+    return digest_of(f"fairlead/revision/{scheme.number}", identity)[:ID_DIGITS]
 
 
 def hashes_of(leaves: Leaves, content: SecretContent, scheme: Scheme) -> Hashes:
