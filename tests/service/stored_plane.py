@@ -29,7 +29,9 @@ class StoredPlane:
     def __init__(self, path: Path) -> None:
         self.directory = StateDirectory(path)
         self.directory.make()
-        (self.directory.secrets / "registry-login").write_text("hunter2")
+        (self.directory.secrets / "registry-login").write_text(
+            '{"auths": {"r.example": {"auth": "hunter2"}}}'
+        )
         self.store = Store(self.directory)
         self.failed: dict[str, Failure] = {}
         self.moment = datetime(2026, 7, 1, 12, tzinfo=UTC)

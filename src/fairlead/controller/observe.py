@@ -11,7 +11,7 @@ from typing import Protocol
 
 from fairlead.answers.plan import Plan
 from fairlead.answers.pool import PoolStatus
-from fairlead.inputs.leaf import Json
+from fairlead.inputs.leaf import Json, Problem
 from fairlead.inputs.platform_inputs import CODE_DEFAULTS
 from fairlead.revision.hashing import CURRENT, Scheme
 from fairlead.rollout.machines import Machine, Machines, Template
@@ -67,6 +67,13 @@ class Pools(Protocol):
 
     def documents_with(self, pool: Json, platform: Json) -> PoolDocuments:
         """Return what read_documents would, if these two were in force. Writes nothing."""
+
+    def find_unfit_secret(self, pool: Json) -> Problem | None:
+        """
+        Return why a machine could not use a secret that this document names, or None.
+
+        One that is not there is no such problem: it may be put in its place later.
+        """
 
     def find_record(self, pool: str) -> PoolRecord | None:
         """Return what the controller remembers, or None."""

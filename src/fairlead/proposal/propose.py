@@ -186,6 +186,8 @@ def _declared(
             raise InputError(f"there are two documents {key}", field="metadata.name")
         if kind == NODE_POOL and name in known:
             _refuse_replacement(declared_pool(document), known[name])
+        if kind == NODE_POOL:
+            _refuse_unfit_secret(world, document, live)
         base = digest_of("fairlead/document", live)[:BASE_DIGITS] if live is not None else ""
         found[key] = Declared(kind, name, document, base, is_same=live == document)
     return tuple(found.values())
@@ -200,6 +202,14 @@ def _refuse_replacement(pool: NodePool, in_force: PoolDocuments) -> None:
             field="spec.management.type",
             hint="make another pool, then delete this one",
         )
+
+
+def _refuse_unfit_secret(world: World, document: Json, live: Json) -> None:
+    """Refuse to name a secret that no machine could use. One that is in force goes on."""
+    unfit = world.pools.find_unfit_secret(document)
+    known = world.pools.find_unfit_secret(live) if unfit and live is not None else None
+    if unfit and unfit != known:
+        raise InputError(unfit.text, field=unfit.field)
 
 
 def _is_in_place(pool: NodePool) -> bool:

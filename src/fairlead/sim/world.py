@@ -17,7 +17,7 @@ from fairlead.answers.words import Phase
 from fairlead.controller.observe import Code, PoolDocuments, World
 from fairlead.controller.reconcile import Chance, reconcile
 from fairlead.errors import ConflictError, InvariantError
-from fairlead.inputs.leaf import Json
+from fairlead.inputs.leaf import Json, Problem
 from fairlead.inputs.parse import NO_PLATFORM
 from fairlead.rollout.machines import Machine, NodeSettings, Template
 from fairlead.rollout.record import PoolRecord
@@ -246,6 +246,11 @@ class SimWorld:
     def documents_with(self, pool: Json, platform: Json) -> PoolDocuments:
         """Return what read_documents would, if these two were in force."""
         return PoolDocuments(pool=pool, platform=platform)
+
+    def find_unfit_secret(self, pool: Json) -> Problem | None:
+        """Return None: secrets are digests here, and every machine can use them."""
+        del pool
+        return None
 
     def find_record(self, pool: str) -> PoolRecord | None:
         """Return what the controller remembers."""

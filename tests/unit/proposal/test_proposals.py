@@ -719,3 +719,40 @@ def test_what_no_machine_could_apply_is_refused_before_one_boots_with_it(
         plans(plane, pool_document(config=[config]))
 
     assert refused.value.field == "spec.config"
+
+
+CERTIFICATE = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
+
+
+@pytest.mark.parametrize(
+    ("field", "content", "told"),
+    [
+        ("pullSecret", "user:password", "is no JSON"),
+        ("pullSecret", '{"login": "x"}', "holds no logins"),
+        ("trustBundle", "a bundle\n", "holds no certificate"),
+        ("trustBundle", CERTIFICATE[:-30], "ends within a certificate"),
+    ],
+)
+def test_a_secret_that_no_machine_could_use_is_refused_where_it_is_named(
+    plane: StoredPlane, field: str, content: str, told: str
+) -> None:
+    (plane.directory.secrets / "other").write_text(content)
+
+    spec: dict[str, Any] = {field: {"name": "other"}}
+    found = problem(plane, pool_document(**spec))
+
+    assert found[0] == f"spec.{field}.name"
+    assert found[1].startswith(told)
+    assert "password" not in str(found)
+
+
+def test_secrets_that_machines_can_use_are_taken(plane: StoredPlane) -> None:
+    (plane.directory.secrets / "bundle").write_text(CERTIFICATE)
+
+    keep(plane, pool_document(trustBundle={"name": "bundle"}))
+
+
+def test_a_pool_whose_secret_went_bad_can_still_be_scaled(plane: StoredPlane) -> None:
+    (plane.directory.secrets / "registry-login").write_text("torn")
+
+    keep(plane, pool_document(replicas=4))

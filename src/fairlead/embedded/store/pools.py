@@ -21,10 +21,10 @@ from fairlead.embedded.store.database import Store
 from fairlead.embedded.store.values import parse_document, render_document, render_value
 from fairlead.errors import ConflictError, InputError, InvariantError
 from fairlead.inputs.declared import declared_pool
-from fairlead.inputs.leaf import Json, Leaves
+from fairlead.inputs.leaf import Json, Leaves, Problem
 from fairlead.inputs.parse import NO_PLATFORM, parse_platform_config
 from fairlead.inputs.platform_inputs import Stub
-from fairlead.payload.pool_secrets import PoolSecrets
+from fairlead.payload.pool_secrets import PoolSecrets, put_secrets
 from fairlead.rollout.record import PoolRecord
 
 # Fields of a pool that name a file, and what a person calls it.
@@ -203,6 +203,17 @@ class StoredPools:
             except (OSError, ValueError) as error:
                 return PoolSecrets(problem=self._why_unread(name, says, error))
         return PoolSecrets(pull_secret=found["pullSecret"], trust_bundle=found["trustBundle"])
+
+    def find_unfit_secret(self, pool: Json) -> Problem | None:
+        """Return why a machine could not use a file that this document names, or None."""
+        names = {f"{field}.name": _named_in(pool, field) for field in SECRET_FIELDS}
+        secrets = self.read_secrets(names)
+        try:
+            put_secrets({}, secrets)
+        except InputError as error:
+            hint = f" ({error.hint})" if error.hint else ""
+            return Problem(f"{error.field}.name", error.problem + hint) if error.field else None
+        return None
 
     def _resolve(self, document: Json) -> Resolved:
         found: dict[str, str] = {}
