@@ -340,6 +340,35 @@ def test_a_machine_is_shown_with_its_report_its_story_and_what_it_lacks(
     assert gone["difference"] == []
 
 
+def test_what_a_machine_ignored_and_what_none_applies_is_told(commands: Commands) -> None:
+    facts = (
+        b', "facts": {"receipt": {"ignored": {"count": 2, "paths": ["fairlead[imageBase]", 7]}}}}'
+    )
+    report = REPORT[:-1] + facts
+    commands.app.call(lambda: commands.plane.world.machines.write_report("workers-2", report))
+
+    pool = commands.ask("GET", "/v1/pools/workers")
+
+    ignored = {machine["name"]: machine["ignored"] for machine in pool["machines"]}
+    assert ignored["workers-2"] == ["fairlead[imageBase]"]
+    assert [found["leaf"] for found in pool["not_applied"]] == [
+        "imageBase", "machineTemplate.vmSize", "release.digest", "release.version",
+    ]  # fmt: skip
+    condition = next(row for row in pool["conditions"] if row["type"] == "AllApplied")
+    assert (condition["status"], condition["reason"]) == ("False", "NotApplied")
+
+
+def test_a_pool_is_scaled_within_the_bounds_of_its_autoscaling(commands: Commands) -> None:
+    bounds = {"replicas": None, "autoscaling": {"min": 2, "max": 4}}
+    commands.ask("PATCH", "/v1/pools/workers", {"spec": bounds})
+    commands.ask("PATCH", "/v1/pools/workers", {"spec": {"replicas": 4}})
+    commands.settle()
+
+    assert len(commands.ask("GET", "/v1/machines?pool=workers")["machines"]) == 4
+    with pytest.raises(InputError, match="found 5, expected 2 to 4, the bounds of autoscaling"):
+        commands.ask("PATCH", "/v1/pools/workers", {"spec": {"replicas": 5}})
+
+
 def test_a_machine_is_deleted_by_hand(commands: Commands) -> None:
     commands.ask("DELETE", "/v1/machines/workers-2")
     assert commands.ask("GET", "/v1/machines/workers-2")["sentence"] == (

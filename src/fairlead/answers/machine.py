@@ -13,7 +13,8 @@ class MachineAnswer(Document, frozen=True, kw_only=True):
     revision: what its template named. version: of Kubernetes, in that revision; '' if it is not
     known any more. booted: what it fetched, or ''. heading_for: what a change in place takes it to,
     or ''. since: when it was told to leave or to change, or stopped being ready. kind, fault,
-    boot_ms: what only its edge knows.
+    boot_ms: what only its edge knows. ignored: what of its node config it did not use at its last
+    boot, as its receipt names it.
     """
 
     name: str
@@ -32,6 +33,7 @@ class MachineAnswer(Document, frozen=True, kw_only=True):
     fault: Fault = Fault.NONE
     gone_at: Moment | None = None
     boot_ms: float | None = None
+    ignored: tuple[str, ...] = ()
 
 
 class MachineDetail(MachineAnswer, frozen=True, kw_only=True):

@@ -89,6 +89,13 @@ class PoolAnswer(Standing, frozen=True, kw_only=True):
     rollout: RolloutAnswer | None
 
 
+class NotApplied(Document, frozen=True, kw_only=True):
+    """One leaf that machines of this kind are told and do not apply, and why."""
+
+    leaf: str
+    why: str
+
+
 class PoolDetail(PoolAnswer, frozen=True, kw_only=True):
     """One pool in full."""
 
@@ -99,6 +106,7 @@ class PoolDetail(PoolAnswer, frozen=True, kw_only=True):
     plan: Plan
     machines: tuple[MachineAnswer, ...]
     verdict: Verdict
+    not_applied: tuple[NotApplied, ...] = ()
 
 
 class Pools(Document, frozen=True, kw_only=True):

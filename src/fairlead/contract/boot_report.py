@@ -19,6 +19,10 @@ LARGEST_REPORT_BYTES = 3000
 
 REPORT_FORMAT = 1
 
+# Names that a receipt lists, and characters of one: a receipt is half a kilobyte.
+MOST_IGNORED = 64
+LONGEST_NAME = 200
+
 # Milliseconds: three centuries.
 LARGEST = 1e13
 
@@ -147,6 +151,17 @@ def parse_report(text: bytes) -> BootReport:
     facts = fields.get("facts", {})
     report.facts = facts if isinstance(facts, dict) else {}
     return report
+
+
+def ignored_in(report: BootReport) -> tuple[str, ...]:
+    """Return what a machine says it ignored of its node config. Whatever is no name is left out."""
+    receipt = report.facts.get("receipt")
+    ignored = receipt.get("ignored") if isinstance(receipt, dict) else None
+    paths = ignored.get("paths") if isinstance(ignored, dict) else None
+    found = paths[:MOST_IGNORED] if isinstance(paths, list) else []
+    return tuple(
+        path[:LONGEST_NAME] for path in found if isinstance(path, str) and path.isprintable()
+    )
 
 
 def _parse_stage(row: Any, where: str) -> StageReport:

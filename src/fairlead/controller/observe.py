@@ -142,6 +142,7 @@ class Snapshot:
     user_data: Mapping[str, UserData]
     code: Code
     replaces_by_itself: bool = False
+    not_applied: Mapping[str, str] = field(default_factory=dict)
     first_serial: int = 0
 
 
@@ -164,5 +165,6 @@ def observe(pool: str, world: World, documents: PoolDocuments | None = None) -> 
         user_data={secret.id: secret for secret in world.secrets.list_user_data(pool)},
         code=world.code,
         replaces_by_itself=world.machines.replaces_by_itself,
+        not_applied=world.machines.not_applied,
         first_serial=0 if record else first_serial(world.journal.read_events(pool)),
     )

@@ -10,6 +10,7 @@ from fairlead.controller.pairs import refreshes
 from fairlead.controller.revise import Wanted, situation_of
 from fairlead.controller.template import template_of
 from fairlead.decision.decision import Decision
+from fairlead.inputs.registry import unapplied
 from fairlead.rollout.edge import watch_edge
 from fairlead.rollout.machines import Template
 from fairlead.rollout.plan import MachinePlan, plan_machines
@@ -46,7 +47,13 @@ def facts_after(
         problems=wanted.problems,
         repairs=wanted.policy.auto_repair,
         fetched=any(machine.booted for machine in wanted.seen.machines),
+        not_applied=_not_applied(wanted, record),
     )
+
+
+def _not_applied(wanted: Wanted, record: PoolRecord) -> dict[str, str]:
+    told = record.target.leaves if record.target else {}
+    return unapplied(told, wanted.seen.not_applied)
 
 
 def _machine_plan(wanted: Wanted, situation: Situation) -> MachinePlan:

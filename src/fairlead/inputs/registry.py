@@ -5,10 +5,11 @@ A leaf that no row names is unknown. It is treated as the platform's, so that it
 and never rolls; tests/unit/inputs fails the build before such a leaf can ship.
 """
 
+from collections.abc import Mapping
 from functools import cache
 
 from fairlead.answers.words import LeafClass, Severity
-from fairlead.inputs.leaf import Leaf, Shape
+from fairlead.inputs.leaf import Leaf, Leaves, Shape
 from fairlead.inputs.platform_inputs import PLATFORM, PLATFORM_LEAVES, UNREGISTERED_OWNER
 from fairlead.inputs.shape import (
     ANY,
@@ -87,6 +88,8 @@ NOT_CARRIED_OUT = {
     "tlsProfile": "no kind of machine applies it yet; write tlsMinVersion and tlsCipherSuites in a "
     "KubeletConfiguration instead",
     "imagePolicy.*": "no kind of machine applies it yet; leave this field out",
+    "endpoint.access": "no kind of machine applies it yet; leave this field out",
+    "endpoint.port": "no kind of machine applies it yet; write NAME:PORT in endpoint.name instead",
 }
 
 # Digests of what the two names point to; the pool's secretContent says what a change means.
@@ -147,6 +150,20 @@ def why_not_carried_out(path: str) -> str:
     """Return why nothing carries out this leaf, or ''."""
     row = find_row(path)
     return NOT_CARRIED_OUT.get(row.path, "") if row else ""
+
+
+def unapplied(leaves: Leaves, lacks: Mapping[str, str]) -> dict[str, str]:
+    """
+    Return those of the leaves that some machines do not apply, each with the reason.
+
+    lacks: the reason by the path of a row.
+    """
+    found = {}
+    for path in sorted(leaves):
+        row = find_row(path)
+        if row and row.path in lacks:
+            found[path] = lacks[row.path]
+    return found
 
 
 def class_of(path: str) -> LeafClass:

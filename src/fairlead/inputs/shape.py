@@ -222,6 +222,8 @@ IMAGE = Shape(_text, {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9._/:@+
 VERSION = Shape(
     _text, {"type": "string", "pattern": r"^[0-9]{1,4}\.[0-9]{1,4}\.[0-9]{1,4}(-[0-9A-Za-z.-]+)?$"}
 )
+BASE = Shape(_text, {"type": "string", "pattern": r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$"})
+STREAM = Shape(_text, {"type": "string", "pattern": r"^[a-z][a-z0-9]*-[0-9]+(\.[0-9]+)*$"})
 COUNT = Shape(_count, {"type": "integer", "minimum": 0, "maximum": LARGEST_NUMBER})
 # More is refused with the reason where it is read.
 MACHINES = Shape(_count, {"type": "integer", "minimum": 0, "maximum": MOST_MACHINES})

@@ -9,7 +9,18 @@ from dataclasses import dataclass
 
 from fairlead.answers.words import LeafClass
 from fairlead.inputs.leaf import Leaf, Leaves, Shape
-from fairlead.inputs.shape import ANY, COUNT, FLAG, IMAGE, TEXT, TEXT_SET, VERSION, one_of
+from fairlead.inputs.shape import (
+    ANY,
+    BASE,
+    COUNT,
+    FLAG,
+    IMAGE,
+    STREAM,
+    TEXT,
+    TEXT_SET,
+    VERSION,
+    one_of,
+)
 
 
 def _intent(path: str, shape: Shape, says: str) -> Leaf:
@@ -20,8 +31,8 @@ def _intent(path: str, shape: Shape, says: str) -> Leaf:
 INTENT_LEAVES = (
     _intent("release.version", VERSION, "Kubernetes version"),
     _intent("release.digest", TEXT, "digest that the version resolved to; a rebuild is a change"),
-    _intent("imageBase", TEXT, "base of the machine image"),
-    _intent("osStream", TEXT, "operating system stream, if not the default of the version"),
+    _intent("imageBase", BASE, "base of the machine image"),
+    _intent("osStream", STREAM, "operating system stream, if not the default of the version"),
     _intent("config.kubelet.*", ANY, "one field of the kubelet configuration"),
     _intent("config.containerd.*", ANY, "one section of the containerd configuration"),
     _intent("config.sysctl.*", TEXT, "one kernel setting"),

@@ -38,7 +38,7 @@ from fairlead.proposal.amounts import excessive_config, excessive_settings
 from fairlead.proposal.complaint import Complaint
 from fairlead.proposal.hint import UNKNOWN_FIELD, close_name, field_hint
 from fairlead.proposal.versions import CONTROL_PLANE_FIELD, malformed
-from fairlead.proposal.written_values import bent_documents, bent_texts
+from fairlead.proposal.written_values import bent_documents, bent_texts, idle_texts
 from fairlead.rollout.machines import NodeSettings, taints_text
 from fairlead.rollout.policy import policy_of
 from fairlead.rollout.window import FindZone
@@ -127,6 +127,7 @@ def _pool_complaints(document: Mapping[str, Json], find_zone: FindZone) -> Itera
     yield from _idle_complaints(pool)
     if isinstance(pool.intent, UserIntent):
         yield from bent_texts(pool.intent.leaves)
+        yield from idle_texts(pool.intent.leaves)
         yield from malformed(str(pool.intent.leaves["release.version"]))
         yield from excessive_config(pool.intent.leaves)
     if isinstance(pool.settings, Unusable):

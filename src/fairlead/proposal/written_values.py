@@ -8,10 +8,10 @@ there, so its owner says which: '1' or '0' for true, '0644' for 420.
 import re
 from collections.abc import Iterator, Mapping
 
-from fairlead.inputs.leaf import Json, Leaves
+from fairlead.inputs.leaf import Json, Leaves, Shape
 from fairlead.inputs.parse import written
 from fairlead.inputs.registry import find_row
-from fairlead.inputs.shape import IMAGE, TEXT, TEXT_SET, is_empty, kind_of
+from fairlead.inputs.shape import BASE, IMAGE, STREAM, TEXT, TEXT_SET, is_empty, kind_of
 from fairlead.proposal.complaint import Complaint
 
 # Texts of several lines, and notes.
@@ -19,7 +19,16 @@ FREE_TEXTS = ("description", "platform.description", "platform.stub.ca")
 
 LARGEST_MODE = 0o7777
 
-_IMAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/:@+-]*", re.ASCII)
+# Shapes whose text must look like something, which the parser of what runs does not ask for.
+EXPECTED = (
+    (IMAGE, "the name of an image", "[REGISTRY/]NAME[:TAG][@DIGEST]"),
+    (BASE, "the base of an image", "like 202607.02"),
+    (STREAM, "a stream", "like ubuntu-24.04"),
+)
+TEXTS = (TEXT, TEXT_SET, *(shape for shape, _, _ in EXPECTED))
+
+TEMPLATE = "machineTemplate."
+_FIELD = re.compile(r"[A-Za-z][A-Za-z0-9]{0,62}", re.ASCII)
 
 # kind of document: two fields that say the same thing, of which one would be left out
 TWINS = {"ContainerdConfiguration": ("settings", "toml"), "Sysctl": ("settings", "text")}
@@ -41,22 +50,39 @@ def bent_documents(spec: Json) -> Iterator[Complaint]:
 
 
 def bent_texts(leaves: Leaves) -> Iterator[Complaint]:
-    """List the texts that are blank, padded or not printable, and images that are none."""
+    """List the texts that are blank, padded or not printable, and those that mean nothing."""
     for path, value in leaves.items():
         row = find_row(path)
-        if row is None or row.path in FREE_TEXTS or row.shape not in (TEXT, IMAGE, TEXT_SET):
+        if row is None or row.path in FREE_TEXTS or row.shape not in TEXTS:
             continue
         for text in value if isinstance(value, list) else [value]:
-            yield from _bent_text(str(text), written(path), is_image=row.shape is IMAGE)
+            yield from _bent_text(str(text), written(path), row.shape)
 
 
-def _bent_text(text: str, field: str, *, is_image: bool) -> Iterator[Complaint]:
+def idle_texts(leaves: Leaves) -> Iterator[Complaint]:
+    """List what stands beside something that leaves it no meaning, and names of no field."""
+    if "endpoint.name" in leaves and "endpoint.advertiseAddress" in leaves:
+        problem = "has no meaning beside endpoint.name, which machines use"
+        yield Complaint("spec.endpoint.advertiseAddress", problem, "write one of the two")
+    if "proxy.noProxy" in leaves and not {"proxy.http", "proxy.https"} & leaves.keys():
+        problem = "has no meaning without proxy.http or proxy.https"
+        yield Complaint("spec.proxy.noProxy", problem, "leave it out")
+    for path, value in leaves.items():
+        if path.startswith(TEMPLATE) and isinstance(value, str):
+            yield from _bent_text(value, written(path), TEXT)
+        if path.startswith(TEMPLATE) and not _FIELD.fullmatch(path.removeprefix(TEMPLATE)):
+            problem = "is no name of a machine-template field"
+            yield Complaint(written(path), problem, "like vmSize", is_name=True)
+
+
+def _bent_text(text: str, field: str, shape: Shape) -> Iterator[Complaint]:
     if not text.isprintable() or text != text.strip():
         problem = "holds white space around it, or a character that is not printable"
         yield Complaint(field, f"{problem}: {text[:40]!a}", "write it without")
-    elif is_image and not _IMAGE.fullmatch(text):
-        problem = f"found {kind_of(text)}, expected the name of an image"
-        yield Complaint(field, problem, "[REGISTRY/]NAME[:TAG][@DIGEST]")
+        return
+    for known, expected, hint in EXPECTED:
+        if shape is known and not re.search(str(shape.schema["pattern"]), text, re.ASCII):
+            yield Complaint(field, f"found {kind_of(text)}, expected {expected}", hint)
 
 
 def _bent_document(document: Mapping[str, Json], path: str) -> Iterator[Complaint]:

@@ -127,6 +127,10 @@ class Machines(Protocol):
     # then only templates are written here.
     replaces_by_itself: bool
 
+    # Leaves that machines here are told and do not apply: the reason by the path of a row of the
+    # registry. Owners see it.
+    not_applied: Mapping[str, str]
+
     def list_machines(self, pool: str) -> tuple[Machine, ...]:
         """Return the pool's machines, those that leave included. Raises UnavailableError."""
 

@@ -172,18 +172,23 @@ def _strategy_of(settings: Leaves) -> Strategy:
     return Strategy(strategy)
 
 
-def _autoscaling_of(settings: Leaves) -> tuple[int, int] | None:
-    if "autoscaling.max" not in settings and "autoscaling.min" not in settings:
+def _autoscaling_of(written: Leaves) -> tuple[int, int] | None:
+    if "autoscaling.max" not in written and "autoscaling.min" not in written:
         return None
-    if "replicas" in settings:
-        raise InputError("cannot stand beside autoscaling", field="spec.replicas")
-    settings = {**DEFAULTS, **settings}
+    settings = {**DEFAULTS, **written}
     fewest, most = _number(settings, "autoscaling.min"), _number(settings, "autoscaling.max")
     if most < max(fewest, 1):
         raise InputError(
             f"found {most}, expected at least {max(fewest, 1)}", field="spec.autoscaling.max"
         )
-    return fewest, most
+    if "replicas" not in written:
+        return fewest, most
+    # Somebody scales by hand, within the bounds: no autoscaler has the word then.
+    count = _number(settings, "replicas")
+    if not fewest <= count <= most:
+        problem = f"found {count}, expected {fewest} to {most}, the bounds of autoscaling"
+        raise InputError(problem, field="spec.replicas")
+    return None
 
 
 def _pause_of(settings: Leaves) -> Pause | None:

@@ -6,9 +6,10 @@ machine that names a pair which does not exist, a name used twice, a machine rea
 booted. `writes` counts every write, and `crash_at` cuts the controller off before one of them.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import timedelta
+from types import MappingProxyType
 
 from fairlead.answers.event import Event
 from fairlead.answers.plan import Plan
@@ -42,6 +43,7 @@ class SimWorld:
     """
 
     replaces_by_itself = False
+    not_applied: Mapping[str, str] = MappingProxyType({})
 
     def __init__(self, clock: Clock | None = None) -> None:
         self.clock = clock or Clock()

@@ -11,6 +11,7 @@ from datetime import datetime
 from fairlead.answers.leaf import HeldLeaf
 from fairlead.answers.machine import MachineAnswer
 from fairlead.answers.pool import (
+    NotApplied,
     PoolAnswer,
     PoolDetail,
     PoolStatus,
@@ -24,6 +25,7 @@ from fairlead.controller.thought import Thought
 from fairlead.decision.decision import HoldPlatformChange, ReplaceMachines
 from fairlead.decision.held import HeldChange
 from fairlead.errors import InvariantError
+from fairlead.inputs.registry import unapplied
 from fairlead.proposal.plan import bound_plan_of, plan_of, record_after
 from fairlead.revision.difference import LeafChange, difference_of
 from fairlead.revision.revision import Revision
@@ -102,7 +104,14 @@ def pool_detail(
             machine.but(version=versions.get(machine.revision, "")) for machine in machines
         ),
         verdict=verdict_of(pool, plan, seen.documents.pool),
+        not_applied=_not_applied(record, seen),
     )
+
+
+def _not_applied(record: PoolRecord, seen: Snapshot) -> tuple[NotApplied, ...]:
+    told = record.target.leaves if record.target else {}
+    found = unapplied(told, seen.not_applied)
+    return tuple(NotApplied(leaf=leaf, why=why) for leaf, why in found.items())
 
 
 def _status_of(seen: Snapshot, thought: Thought) -> PoolStatus:

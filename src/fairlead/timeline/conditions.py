@@ -5,8 +5,8 @@ Facts to the pool's conditions: standard Kubernetes conditions with stable reaso
 counters that move by themselves, so that a quiet pool is never written.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from fairlead.answers.pool import Condition
@@ -49,6 +49,7 @@ class PoolFacts:
     steps: those on machines. pinned_problem: why the pair in use cannot be served, or ''.
     refreshes: new machines get held platform changes. problems: why settings cannot be used, or ''.
     repairs: the owner wants machines that died replaced.
+    not_applied: leaves that the machines are told and do not apply, each with the reason.
     """
 
     decision: Decision
@@ -63,6 +64,7 @@ class PoolFacts:
     problems: str = ""
     repairs: bool = False
     fetched: bool = False
+    not_applied: Mapping[str, str] = field(default_factory=dict)
 
 
 Row = tuple[str, str, str, str]
@@ -95,6 +97,7 @@ def _rows(facts: PoolFacts) -> Iterator[Row]:
     yield from _valid(facts)
     yield from _machines(facts)
     yield _repair(facts)
+    yield _applied(facts)
     if brake := _first_wait(facts, BRAKES):
         yield "ReconciliationActive", "False", brake.wait_for.value, brake.says
     else:
@@ -102,6 +105,14 @@ def _rows(facts: PoolFacts) -> Iterator[Row]:
     seeded = facts.record.seeded
     status = "False" if seeded is Evidence.COMPUTED else "True"
     yield "Seeded", status, seeded.value, ""
+
+
+def _applied(facts: PoolFacts) -> Row:
+    """Say whether machines apply all that they are told. Most pools have some of it: no alarm."""
+    if not facts.not_applied:
+        return "AllApplied", "True", AS_EXPECTED, ""
+    told = "; ".join(f"{leaf}: {why}" for leaf, why in facts.not_applied.items())
+    return "AllApplied", "False", "NotApplied", f"not applied by this kind of machine: {told}"
 
 
 def sentence_of(facts: PoolFacts) -> str:

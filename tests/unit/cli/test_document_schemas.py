@@ -34,7 +34,7 @@ WHOLE_POOL: dict[str, Any] = {
     "trustBundle": {"name": "bundle"},
     "proxy": {"http": "http://p", "https": "http://p", "noProxy": [".svc"]},
     "sshKeys": ["ssh-ed25519 AAAA"],
-    "endpoint": {"access": "Public", "port": 6443, "advertiseAddress": "10.0.0.1", "name": "api"},
+    "endpoint": {"name": "api.example:6443"},
     "machineTemplate": {"vmSize": "m5.large"},
     "proxyImage": "haproxy@sha256:cc",
     "labels": {"example.com/team": "platform"},

@@ -15,7 +15,7 @@ from fairlead.cli.screens.machine import explain_machine_blocks, story_of
 from fairlead.cli.screens.overview import draw_overview, next_commands, overview_blocks
 from fairlead.cli.screens.plan import plan_blocks
 from fairlead.cli.screens.platform import effect_blocks
-from fairlead.cli.screens.pool import explain_blocks, pool_grid
+from fairlead.cli.screens.pool import explain_blocks, pool_blocks, pool_grid
 from fairlead.cli.screens.rollout import bar_of, progress_line, rollout_blocks
 from fairlead.telling.headline import headline_of
 from fairlead.telling.spoken_time import boot_text, duration_text
@@ -350,6 +350,25 @@ def test_a_machine_that_booted_other_inputs_says_so() -> None:
     text = drawn(explain_machine_blocks(make_machine(booted="r0", heading_for="r2"), NOW))
 
     assert "  runs      revision r1, booted with the inputs of r0, on its way to r2\n" in text
+
+
+def test_what_is_not_applied_and_what_machines_ignored_is_shown() -> None:
+    ignored = ["fairlead[imageBase]", "fairlead[flux]", "fairlead[platform.code.renderer]"]
+    machine = make_machine(ignored=ignored)
+    lacking = [{"leaf": "imageBase", "why": "they boot one image"}]
+    pool = make_pool(machines=[machine], not_applied=lacking)
+
+    lines = drawn(pool_blocks(pool, NOW)).splitlines()
+
+    assert "NOT APPLIED BY THIS KIND OF MACHINE  WHY" in [line.rstrip() for line in lines]
+    assert "imageBase                            they boot one image" in lines
+    assert "ignored at boot: fairlead[flux]" in lines, (
+        "the rest is known, or no word of the owner's"
+    )
+    assert (
+        f"  ignored   {', '.join(ignored)}"
+        in drawn(explain_machine_blocks(machine, NOW)).splitlines()
+    )
 
 
 def test_the_story_of_a_machine_has_its_beginning_and_end() -> None:

@@ -186,7 +186,11 @@ def test_a_field_that_nobody_knows_is_refused_with_a_suggestion(
             "spec.replicas",
             "found the number -1, expected a whole number from 0",
         ),
-        (pool_document(autoscaling={"max": 3}), "spec.replicas", "cannot stand beside autoscaling"),
+        (
+            pool_document(autoscaling={"max": 2}),
+            "spec.replicas",
+            "found 3, expected 0 to 2, the bounds of autoscaling",
+        ),
         (
             pool_document(config=[{"kind": "Nothing"}]),
             "spec.config[0].kind",

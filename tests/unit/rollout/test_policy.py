@@ -80,7 +80,7 @@ def test_the_autoscaler_owns_the_number_within_its_range(current: int, expected:
         ({"management": {"type": "InPlace", "maxSurge": 1}},
          "spec.management.maxSurge: has no meaning for InPlace"),
         ({"autoscaling": {"min": 1, "max": 2}},
-         "spec.replicas: cannot stand beside autoscaling"),
+         "spec.replicas: found 3, expected 1 to 2, the bounds of autoscaling"),
         ({"replicas": None, "autoscaling": {"min": 3, "max": 2}},
          "spec.autoscaling.max: found 2, expected at least 3"),
         ({"rollout": {"windows": [{"start": "22:00", "duration": "5m"}]}},

@@ -426,6 +426,7 @@ def test_a_machine_is_shown_with_what_its_edge_knows() -> None:
         "fault": "none",
         "gone_at": None,
         "boot_ms": None,
+        "ignored": [],
     }
 
 

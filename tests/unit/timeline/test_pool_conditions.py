@@ -1,5 +1,6 @@
 """Facts to conditions, events and stories."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from fairlead.answers.pool import Condition
@@ -53,7 +54,8 @@ def test_the_conditions_are_those_of_the_specification() -> None:
     found = conditions_of(facts(machine("a", Phase.READY)), (), NOW)
 
     assert [condition.type for condition in found] == [
-        "AllMachinesReady", "AllNodesHealthy", "AutorepairEnabled", "ConfigUpdatePending",
+        "AllApplied", "AllMachinesReady", "AllNodesHealthy", "AutorepairEnabled",
+        "ConfigUpdatePending",
         "ReachedPayloadEndpoint", "Ready", "ReconciliationActive", "Seeded", "UpdatingConfig",
         "UpdatingPlatformMachineTemplate", "UpdatingVersion", "ValidConfig",
         "ValidGeneratedPayload", "ValidRelease",
@@ -107,3 +109,18 @@ def test_a_machine_that_leaves_is_told_under_one_key() -> None:
 
     assert [event.key for event in first] == [event.key for event in again] == ["MachineLeaves:a"]
     assert first[0].says == "a leaves: the pool's owner changed imageBase."
+
+
+def test_what_machines_do_not_apply_is_told_with_the_reason() -> None:
+    lacking = replace(
+        facts(machine("a", Phase.READY)), not_applied={"imageBase": "one image", "osStream": "one"}
+    )
+
+    found = row(conditions_of(lacking, (), NOW), "AllApplied")
+
+    assert (found.status, found.reason) == ("False", "NotApplied")
+    assert found.message == (
+        "not applied by this kind of machine: imageBase: one image; osStream: one"
+    )
+    everything = row(conditions_of(facts(machine("a", Phase.READY)), (), NOW), "AllApplied")
+    assert (everything.status, everything.message) == ("True", "")

@@ -184,8 +184,12 @@ class _Writer(yaml.SafeDumper):
 
 
 def _write_text(writer: _Writer, text: str) -> yaml.Node:
-    is_plain = plain_value(text) == text and text.lower() not in _AMBIGUOUS
-    return writer.represent_scalar(f"{_TAG}str", text, style=None if is_plain else "'")
+    style = None
+    if not text.isprintable():
+        style = '"'  # what is no character of a line is escaped
+    elif plain_value(text) != text or text.lower() in _AMBIGUOUS:
+        style = "'"
+    return writer.represent_scalar(f"{_TAG}str", text, style=style)
 
 
 _Writer.add_representer(str, _write_text)

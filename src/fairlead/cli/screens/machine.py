@@ -63,6 +63,7 @@ def explain_machine_blocks(machine: MachineDetail, now: datetime) -> list[Block]
         ("leaves" if not machine.gone_at else "left", machine.reason),
         ("gone", _ago(machine.gone_at, now)),
         ("problem", Toned(machine.problem, BAD) if machine.problem else ""),
+        ("ignored", ", ".join(machine.ignored)),
         ("fault", "" if fault is Fault.NONE else f"{fault.value} (on request)"),
     )
     blocks += [line(Toned(f"  {name:<10}", QUIET), value) for name, value in facts if value]

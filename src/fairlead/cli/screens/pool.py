@@ -89,9 +89,24 @@ def pool_blocks(pool: PoolDetail, now: datetime) -> list[Block]:
     blocks += [line(), machine_grid(pool.machines, now, indent=0)]
     if pool.held:
         blocks += [line(), held_grid(pool.held, now, indent=0)]
+    blocks += not_applied_blocks(pool)
     blocks += [line(), condition_grid(pool.conditions, now)]
     told = [*wait_lines(pool.waits, now), *way_lines(pool)]
     return blocks + ([line(), *told] if told else [])
+
+
+def not_applied_blocks(pool: PoolDetail) -> list[Block]:
+    """Return what is declared and not applied, and what else machines said they ignored."""
+    blocks: list[Block] = []
+    if pool.not_applied:
+        rows = tuple((one.leaf, one.why) for one in pool.not_applied)
+        blocks += [line(), Grid(("NOT APPLIED BY THIS KIND OF MACHINE", "WHY"), rows)]
+    known = {f"fairlead[{one.leaf}]" for one in pool.not_applied}
+    ignored = {path for machine in pool.machines for path in machine.ignored} - known
+    # What the platform adds is no word of the owner's; `machine show` has it.
+    if owned := sorted(path for path in ignored if not path.startswith("fairlead[platform.")):
+        blocks += [line(), line(Toned("ignored at boot: ", QUIET), ", ".join(owned))]
+    return blocks
 
 
 def condition_grid(conditions: Iterable[Condition], now: datetime) -> Grid:

@@ -13,7 +13,7 @@ from fairlead.answers.machine import MachineAnswer, MachineDetail, Machines
 from fairlead.answers.reply import Done
 from fairlead.answers.text import moment_text
 from fairlead.answers.words import Fault
-from fairlead.contract.boot_report import parse_report
+from fairlead.contract.boot_report import ignored_in, parse_report
 from fairlead.contract.json_text import parse_json, plain
 from fairlead.controller.observe import observe
 from fairlead.controller.think import think
@@ -132,6 +132,7 @@ def stored_answer(stored: StoredMachine) -> MachineAnswer:
         fault=stored.fault,
         gone_at=stored.gone_at,
         boot_ms=_boot_ms(stored.report) if stored.report else None,
+        ignored=_ignored(stored.report) if stored.report else (),
     )
 
 
@@ -151,3 +152,8 @@ def _report_of(stored: StoredMachine) -> Json:
 @lru_cache(maxsize=4096)
 def _boot_ms(report: bytes) -> float:
     return parse_report(report).took_ms
+
+
+@lru_cache(maxsize=4096)
+def _ignored(report: bytes) -> tuple[str, ...]:
+    return ignored_in(parse_report(report))

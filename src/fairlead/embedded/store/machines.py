@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from fairlead.answers.words import Fault, Phase
+from fairlead.embedded.not_applied import NOT_APPLIED
 from fairlead.embedded.store.database import Store
 from fairlead.embedded.store.values import parse_value, render_value
 from fairlead.errors import ConflictError, InputError, InvariantError
@@ -67,6 +68,7 @@ class StoredMachines:
     """The Machines seam over one store. kind: what machines made from here on are."""
 
     replaces_by_itself = False
+    not_applied = NOT_APPLIED
 
     def __init__(self, store: Store, now: Callable[[], datetime], kind: str) -> None:
         self._store = store
