@@ -100,10 +100,8 @@ class Policy:
 
 def policy_of(settings: Leaves, find_zone: FindZone) -> Policy:
     """Return the policy of a pool's settings. Raises InputError by field."""
-    _refuse_too_many(settings)
-    strategy = _strategy_of(settings)
-    surge, unavailable = _budgets_of(settings, strategy)
-    filled = {**DEFAULTS, **settings}
+    filled = _filled(settings)
+    strategy, surge, unavailable = _budgets_of(settings)
     return Policy(
         replicas=_number(filled, "replicas"),
         autoscaling=_autoscaling_of(settings),
@@ -129,8 +127,9 @@ def policy_of(settings: Leaves, find_zone: FindZone) -> Policy:
     )
 
 
-def _refuse_too_many(settings: Leaves) -> None:
-    """Before anything is computed: a plan lists what it creates."""
+def _filled(settings: Leaves) -> dict[str, Json]:
+    """Return the settings with what we fill in. Raises InputError for too many machines."""
+    # Before anything is computed: a plan lists what it creates.
     for path in ("replicas", "autoscaling.min", "autoscaling.max"):
         count = settings.get(path)
         if isinstance(count, int) and count > MOST_MACHINES:
@@ -139,17 +138,19 @@ def _refuse_too_many(settings: Leaves) -> None:
                 field=f"spec.{path}",
                 hint="no edge holds more; make several pools",
             )
+    return {**DEFAULTS, **settings}
 
 
-def _budgets_of(settings: Leaves, strategy: Strategy) -> tuple[Budget, Budget]:
-    """Return maxSurge and maxUnavailable. Raises InputError if nothing could ever move."""
+def _budgets_of(settings: Leaves) -> tuple[Strategy, Budget, Budget]:
+    """Return strategy, maxSurge, maxUnavailable. Raises InputError if nothing could ever move."""
+    strategy = _strategy_of(settings)
     path = "management.maxUnavailable"
     row = f"{path}[InPlace]" if strategy is Strategy.IN_PLACE else path
     surge = _budget(settings.get("management.maxSurge", DEFAULTS["management.maxSurge"]))
     unavailable = _budget(settings.get(path, DEFAULTS[row]))
     if strategy is Strategy.ROLLING and not surge.number and not unavailable.number:
         raise InputError("maxSurge and maxUnavailable are both 0", field="spec.management")
-    return surge, unavailable
+    return strategy, surge, unavailable
 
 
 def _windows_of(settings: Leaves, find_zone: FindZone) -> tuple[Window, ...]:
