@@ -27,6 +27,9 @@ MOST_MACHINES = 20_000
 # secret and what it joins with are in there, too.
 LARGEST_CONFIG = 3 << 20
 
+# Bytes of what the platform adds to every one of them.
+LARGEST_PLATFORM = 512 << 10
+
 
 def read_moment(text: str) -> datetime | None:
     """Return the moment, or None if it is later than anybody can compute with."""

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from fairlead.contract.canonical import canonical_bytes
 from fairlead.inputs.bounds import (
     LARGEST_CONFIG,
+    LARGEST_PLATFORM,
     LATEST,
     LONGEST_S,
     LONGEST_WINDOW_S,
@@ -18,7 +19,7 @@ from fairlead.inputs.registry import find_row
 from fairlead.inputs.shape import DURATION
 from fairlead.proposal.complaint import Complaint
 
-MEBIBYTE = 1 << 20
+KIBIBYTE, MEBIBYTE = 1 << 10, 1 << 20
 
 # Numbers of machines. replicas and autoscaling are refused where they are read.
 COUNTS = ("management.maxSurge", "management.maxUnavailable", "rollout.haltAfter")
@@ -48,6 +49,15 @@ def excessive_config(leaves: Leaves) -> Iterator[Complaint]:
         problem = f"found {size / MEBIBYTE:.1f} MiB in all, expected {allowed}"
         hint = "a machine fetches no larger config; put large files into its image"
         yield Complaint("spec.config", problem, hint)
+
+
+def excessive_platform(leaves: Leaves) -> Iterator[Complaint]:
+    """Say that the platform adds more to every node config than there is room for."""
+    size = len(canonical_bytes(dict(leaves)))
+    if size > LARGEST_PLATFORM:
+        allowed = f"at most {LARGEST_PLATFORM // KIBIBYTE} KiB"
+        problem = f"found {size // KIBIBYTE} KiB in all, expected {allowed}"
+        yield Complaint("spec", problem, "a machine fetches all of it")
 
 
 def _too_long(value: Json, field: str, longest: int) -> Iterator[Complaint]:

@@ -34,7 +34,7 @@ from fairlead.inputs.parse import (
 from fairlead.inputs.registry import why_not_carried_out
 from fairlead.inputs.shape import is_empty, kind_of
 from fairlead.inputs.user_intent import UserIntent
-from fairlead.proposal.amounts import excessive_config, excessive_settings
+from fairlead.proposal.amounts import excessive_config, excessive_platform, excessive_settings
 from fairlead.proposal.complaint import Complaint
 from fairlead.proposal.hint import UNKNOWN_FIELD, close_name, field_hint
 from fairlead.proposal.versions import CONTROL_PLANE_FIELD, malformed
@@ -162,6 +162,7 @@ def _platform_complaints(document: Mapping[str, Json]) -> Iterator[Complaint]:
     platform = parse_platform_config(trial)
     leaves = platform.leaves
     yield from bent_texts(leaves)
+    yield from excessive_platform(leaves)
     if platform.control_plane_version:
         yield from malformed(platform.control_plane_version, CONTROL_PLANE_FIELD)
     for leaf in leaves:

@@ -8,10 +8,10 @@ import pytest
 
 from fairlead.agent.https_fetch import LARGEST_BODY
 from fairlead.controller.reconcile import preview
-from fairlead.inputs.bounds import LARGEST_CONFIG
+from fairlead.inputs.bounds import LARGEST_CONFIG, LARGEST_PLATFORM
 from fairlead.proposal.judge import judge
 from fairlead.rollout.window import utc_only
-from pool_documents import pool_document
+from pool_documents import platform_document, pool_document
 from transitions.pool_worlds import POOL, declare, settled_world
 
 NOON = datetime(2026, 11, 16, 12, tzinfo=UTC)
@@ -56,6 +56,14 @@ def test_what_is_too_much_is_refused_with_what_is_allowed(
     assert (complaint.field, complaint.problem) == (field, says)
 
 
+def test_a_platform_that_leaves_no_room_for_the_rest_is_refused() -> None:
+    [complaint] = judge(platform_document(cloudConfig="x" * (600 << 10)), utc_only)
+
+    assert (complaint.field, complaint.problem) == (
+        "spec", "found 600 KiB in all, expected at most 512 KiB",
+    )  # fmt: skip
+
+
 def test_as_much_as_is_allowed_is_taken() -> None:
     most = pool_document(
         replicas=20_000,
@@ -89,6 +97,12 @@ def test_a_pool_that_has_too_much_in_force_goes_on_and_can_be_scaled(spec: dict[
     assert judge(scaled, utc_only) != ()
 
 
+def test_a_version_of_thousands_of_digits_that_is_in_force_goes_on() -> None:
+    world = settled_world(release={"version": "1." + "9" * 5_000 + ".0"})
+
+    assert len(world.living) == 3
+
+
 def test_a_pool_of_a_billion_blocks_itself_and_takes_no_memory() -> None:
     world = settled_world()
     declare(world, pool_document(replicas=10**9))
@@ -117,4 +131,4 @@ def test_a_plan_of_the_largest_pool_is_bounded() -> None:
 
 
 def test_what_an_owner_may_configure_leaves_room_for_what_is_served_with_it() -> None:
-    assert LARGEST_CONFIG + (1 << 20) <= LARGEST_BODY
+    assert LARGEST_CONFIG + LARGEST_PLATFORM + (512 << 10) <= LARGEST_BODY
