@@ -107,7 +107,10 @@ def _control_plane_of(platform: Json) -> str:
 
 
 def _version_of(document: Json) -> tuple[str, list[Json]]:
-    pool = declared_pool(document)
+    try:
+        pool = declared_pool(document)
+    except InputError:
+        return "", []  # one that is in force and cannot be used keeps nobody else waiting
     leaves: Leaves = {} if isinstance(pool.intent, Unusable) else pool.intent.leaves
     settings: Leaves = {} if isinstance(pool.settings, Unusable) else pool.settings
     allowed = settings.get("release.allow")

@@ -8,6 +8,7 @@ import pytest
 
 from fairlead.embedded.serve.apply import apply
 from fairlead.errors import InputError
+from fairlead.proposal.versions import skewed
 from pool_documents import platform_document, pool_document
 from service.stored_plane import StoredPlane
 
@@ -80,6 +81,14 @@ def test_what_is_so_already_goes_on(plane: StoredPlane) -> None:
 
     declare(plane, pool("1.36.0", replicas=4))
     declare(plane, platform_document(controlPlaneVersion="1.34.1", noProxy=[".x"]))
+
+
+def test_a_pool_that_cannot_be_read_keeps_no_control_plane_from_its_version() -> None:
+    strange = {**pool("1.33.5", name="strange"), "apiVersion": "other/v9"}
+
+    told = skewed({}, {"strange": strange}, platform_document(controlPlaneVersion="1.40.0"), None)
+
+    assert list(told) == []
 
 
 def test_to_allow_something_changes_no_machine(plane: StoredPlane) -> None:
