@@ -22,8 +22,9 @@ from fairlead.inputs.leaf import Json, Problem
 from fairlead.inputs.parse import NO_PLATFORM
 from fairlead.rollout.machines import Machine, NodeSettings, Template
 from fairlead.rollout.record import PoolRecord
-from fairlead.rollout.secrets import TokenSecret, UserData, is_valid
+from fairlead.rollout.secrets import is_valid
 from fairlead.sim.clock import Clock
+from fairlead.sim.secrets import SimSecrets
 from fairlead.zones import find_zone
 
 MOST_PASSES = 400
@@ -34,7 +35,7 @@ class ControllerKilledError(RuntimeError):
     """The controller was cut off before a write. Everything before it is there, nothing after."""
 
 
-class SimWorld:
+class SimWorld(SimSecrets):
     """
     One simulated control plane. It is every seam at once.
 
@@ -54,8 +55,7 @@ class SimWorld:
         self.plans: dict[str, Plan] = {}
         self.templates: dict[str, Template] = {}
         self.living: dict[str, Machine] = {}
-        self.tokens: dict[tuple[str, str], TokenSecret] = {}
-        self.user_data: dict[tuple[str, str], UserData] = {}
+        super().__init__(self._write)
         self.events: dict[tuple[str, str], Event] = {}
         self.gone: dict[str, Machine] = {}
         self.log: list[tuple[str, str]] = []
@@ -294,7 +294,7 @@ class SimWorld:
 
     def point_template(self, pool: str, template: Template) -> None:
         """Name another revision."""
-        self._need_pair(pool, template.revision)
+        self.need_pair(pool, template.revision)
         known = self.templates.get(pool, template)
         if known.revision != template.revision and template.generation <= known.generation:
             raise InvariantError(f"{pool}: another revision, and the generation did not go up")
@@ -317,7 +317,7 @@ class SimWorld:
             raise InvariantError(
                 f"{name} is made from {revision}, which the template does not name"
             )
-        self._need_pair(pool, revision)
+        self.need_pair(pool, revision)
         self._write("create", name)
         self.start_machine(pool, name, revision)
 
@@ -346,7 +346,7 @@ class SimWorld:
     def change_machine(self, name: str, revision: str) -> None:
         """Take a machine to another revision in place."""
         machine = self.living[name]
-        self._need_pair(machine.pool, revision)
+        self.need_pair(machine.pool, revision)
         self._write("change", name)
         self.living[name] = replace(machine, heading_for=revision, since=self.clock.now)
 
@@ -354,36 +354,6 @@ class SimWorld:
         """Give a running machine its settings."""
         self._write("settings", name)
         self.living[name] = replace(self.living[name], settings=settings)
-
-    def list_tokens(self, pool: str) -> tuple[TokenSecret, ...]:
-        """Return the pool's token secrets."""
-        return tuple(secret for (owner, _), secret in self.tokens.items() if owner == pool)
-
-    def list_user_data(self, pool: str) -> tuple[UserData, ...]:
-        """Return the pool's user-data secrets."""
-        return tuple(secret for (owner, _), secret in self.user_data.items() if owner == pool)
-
-    def write_token(self, secret: TokenSecret) -> None:
-        """Create or replace a token secret."""
-        self._write("token", f"{secret.pool} {secret.id}")
-        self.tokens[secret.pool, secret.id] = secret
-
-    def write_user_data(self, secret: UserData) -> None:
-        """Create or replace a user-data secret."""
-        self._write("user data", f"{secret.pool} {secret.id}")
-        self.user_data[secret.pool, secret.id] = secret
-
-    def delete_token(self, pool: str, pair: str) -> None:
-        """Delete a token secret."""
-        if (pool, pair) in self.tokens:
-            self._write("delete token", f"{pool} {pair}")
-            del self.tokens[pool, pair]
-
-    def delete_user_data(self, pool: str, pair: str) -> None:
-        """Delete a user-data secret."""
-        if (pool, pair) in self.user_data:
-            self._write("delete user data", f"{pool} {pair}")
-            del self.user_data[pool, pair]
 
     def append(self, events: Iterable[Event]) -> None:
         """Add the events that are not there yet."""
@@ -395,7 +365,3 @@ class SimWorld:
     def read_events(self, pool: str) -> tuple[Event, ...]:
         """Return the pool's events."""
         return tuple(event for (owner, _), event in self.events.items() if owner == pool)
-
-    def _need_pair(self, pool: str, pair: str) -> None:
-        if (pool, pair) not in self.tokens or (pool, pair) not in self.user_data:
-            raise InvariantError(f"the pair {pair} of {pool} is named and does not exist")

@@ -1,0 +1,50 @@
+"""Pairs of secrets in memory: the part of a simulated control plane that keeps them."""
+
+from collections.abc import Callable
+
+from fairlead.errors import InvariantError
+from fairlead.rollout.secrets import TokenSecret, UserData
+
+
+class SimSecrets:
+    """The secrets of every pool. note: told of each write before it is made, and may end it."""
+
+    def __init__(self, note: Callable[[str, str], None]) -> None:
+        self._note = note
+        self.tokens: dict[tuple[str, str], TokenSecret] = {}
+        self.user_data: dict[tuple[str, str], UserData] = {}
+
+    def list_tokens(self, pool: str) -> tuple[TokenSecret, ...]:
+        """Return the pool's token secrets."""
+        return tuple(secret for (owner, _), secret in self.tokens.items() if owner == pool)
+
+    def list_user_data(self, pool: str) -> tuple[UserData, ...]:
+        """Return the pool's user-data secrets."""
+        return tuple(secret for (owner, _), secret in self.user_data.items() if owner == pool)
+
+    def write_token(self, secret: TokenSecret) -> None:
+        """Create or replace a token secret."""
+        self._note("token", f"{secret.pool} {secret.id}")
+        self.tokens[secret.pool, secret.id] = secret
+
+    def write_user_data(self, secret: UserData) -> None:
+        """Create or replace a user-data secret."""
+        self._note("user data", f"{secret.pool} {secret.id}")
+        self.user_data[secret.pool, secret.id] = secret
+
+    def delete_token(self, pool: str, pair: str) -> None:
+        """Delete a token secret."""
+        if (pool, pair) in self.tokens:
+            self._note("delete token", f"{pool} {pair}")
+            del self.tokens[pool, pair]
+
+    def delete_user_data(self, pool: str, pair: str) -> None:
+        """Delete a user-data secret."""
+        if (pool, pair) in self.user_data:
+            self._note("delete user data", f"{pool} {pair}")
+            del self.user_data[pool, pair]
+
+    def need_pair(self, pool: str, pair: str) -> None:
+        """Raise InvariantError if this pair is named and not there."""
+        if (pool, pair) not in self.tokens or (pool, pair) not in self.user_data:
+            raise InvariantError(f"the pair {pair} of {pool} is named and does not exist")
