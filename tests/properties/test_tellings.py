@@ -19,10 +19,10 @@ from hypothesis.stateful import invariant, rule, run_state_machine_as_test
 from fairlead.answers.pool import PoolDetail
 from fairlead.answers.words import Phase, PoolState
 from fairlead.cli.main import make_parser, whole_words
-from fairlead.cli.screens.blocks import draw_plain
 from fairlead.cli.screens.overview import overview_blocks
 from fairlead.cli.screens.pool import explain_blocks, pool_blocks, pool_grid
 from fairlead.cli.screens.rollout import progress_line, rollout_blocks
+from fairlead.cli.screens.show import draw_plain
 from fairlead.controller.observe import observe
 from fairlead.controller.reconcile import preview
 from fairlead.controller.think import think

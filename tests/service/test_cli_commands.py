@@ -54,8 +54,8 @@ def test_a_first_pool_is_planned_applied_and_listed(plane: Commands) -> None:
         "applied NodePool/workers\nworkers: 3 of 3 machines up to date, 3 available\n"
     )
     assert listed.out == (
-        "POOL     STATE    VERSION  DESIRED  UPDATED  AVAILABLE\n"
-        "workers  Settled  1.34.2   3        3        3\n"
+        "POOL     STATE    VERSION  DESIRED  UPDATED  AVAILABLE  HELD  WAITS FOR\n"
+        "workers  Settled  1.34.2   3        3        3          -     -\n"
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -98,6 +99,7 @@ def test_ctrl_c_at_the_question_changes_nothing(workers: Commands, apply_other: 
 
         assert terminal.finish() == 130
 
+    assert terminal.text.endswith("\r\nnothing was changed\r\n")
     assert version(workers) == "1.34.2"
 
 
@@ -109,7 +111,7 @@ def test_a_watched_rollout_is_drawn_again_until_it_is_complete(
     assert workers.run(*apply_other[:3], "--yes", "--no-wait").code == 0
 
     with Terminal("rollout", "watch", "workers", *state) as terminal:
-        terminal.wait_for("workers RollingOut  ─")
+        terminal.wait_for("workers RollingOut  1.34.2 → 1.35.0  ─")
         terminal.wait_for("waits for")
         workers.settle()
 
@@ -132,3 +134,82 @@ def test_tables_have_colours_at_a_terminal_unless_nobody_wants_them(workers: Com
     assert "\x1b[32m" not in plain.raw
     assert "Settled" in plain.raw
     assert "\x1b" not in dumb.raw
+
+
+CURSOR_SHOWN = "\x1b[?25h"
+
+
+@pytest.fixture
+def watch(workers: Commands, apply_other: list[str]) -> list[str]:
+    """The words that watch a rollout which does not move."""
+    workers.sleep()
+    assert workers.run(*apply_other[:3], "--yes", "--no-wait").code == 0
+    return ["rollout", "watch", "workers", "--state", str(workers.plane.directory.path)]
+
+
+def is_as_before(terminal: Terminal) -> bool:
+    """Say whether the cursor is shown, and keys are lines that can be seen."""
+    last = max(terminal.raw.rfind(CURSOR_SHOWN), terminal.raw.rfind("\x1b[?25l"))
+    return terminal.raw.startswith(CURSOR_SHOWN, last) and terminal.reads_lines()
+
+
+def test_a_watched_rollout_says_which_keys_there_are_and_q_leaves(watch: list[str]) -> None:
+    with Terminal(*watch) as terminal:
+        terminal.wait_for("q or Ctrl-C: stop looking; the rollout goes on")
+        assert not terminal.reads_lines()
+        terminal.press("xq")
+
+        assert terminal.finish() == 130
+        assert is_as_before(terminal)
+
+    assert "no longer following; the rollout goes on: fairlead rollout watch workers" in (
+        terminal.text
+    )
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGINT, 130)]
+)
+def test_a_signal_leaves_the_terminal_as_it_was(
+    watch: list[str], number: signal.Signals, code: int
+) -> None:
+    with Terminal(*watch) as terminal:
+        terminal.wait_for("stop looking")
+        terminal.signal(number)
+
+        assert terminal.finish() == code
+        assert is_as_before(terminal)
+
+    assert "Traceback" not in terminal.text
+
+
+def test_a_control_plane_that_goes_away_leaves_the_terminal_as_it_was(
+    workers: Commands, watch: list[str]
+) -> None:
+    with Terminal(*watch) as terminal:
+        terminal.wait_for("stop looking")
+        workers.plane.directory.socket.unlink()
+
+        assert terminal.finish() == 4
+        assert is_as_before(terminal)
+
+    assert "no control plane runs in" in terminal.text
+
+
+def test_a_low_terminal_says_how_many_lines_it_has_no_room_for(watch: list[str]) -> None:
+    with Terminal(*watch, lines=6) as terminal:
+        terminal.wait_for("and 5 more lines")
+        terminal.wait_for("stop looking")
+        terminal.press(CTRL_C)
+
+        assert terminal.finish() == 130
+
+
+def test_a_dumb_terminal_gets_lines_and_nothing_that_it_would_print(watch: list[str]) -> None:
+    with Terminal(*watch, environment={"TERM": "dumb"}) as terminal:
+        terminal.wait_for("workers: 1 of 3 machines up to date, 3 available")
+        terminal.press(CTRL_C)
+
+        assert terminal.finish() == 130
+
+    assert "\x1b" not in terminal.raw

@@ -1,8 +1,4 @@
-"""
-Every command with its flags and arguments: what completion and the reference are made of.
-
-argparse has no public way to walk a parser, so its private names are used here and nowhere else.
-"""
+"""Every command with its flags and arguments: what completion, pages and reference are made of."""
 
 from __future__ import annotations
 
@@ -11,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from fairlead.cli.main import GROUPS, add_group, make_parser
+from fairlead.cli.parser import groups_of, purposes_of, shown_actions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +57,7 @@ class Command:
 def whole_parser() -> argparse.ArgumentParser:
     """Return the parser of `fairlead` with every command of every group; imports all of them."""
     parser = make_parser([])
-    for group in _groups_of(parser):
+    for group in groups_of(parser):
         for name, (place, _) in GROUPS.items():
             add_group(group.choices[name], place)
     return parser
@@ -75,15 +72,15 @@ def actions_of(
     parser: argparse.ArgumentParser, words: tuple[str, ...] = ()
 ) -> Iterator[tuple[tuple[str, ...], argparse.Action]]:
     """Give every flag and argument below a parser, with the words of the command that takes it."""
-    for action in _shown(parser):
+    for action in shown_actions(parser):
         yield words, action
-    for group in _groups_of(parser):
+    for group in groups_of(parser):
         for name, command in group.choices.items():
             yield from actions_of(command, (*words, name))
 
 
 def _command(parser: argparse.ArgumentParser, words: tuple[str, ...], purpose: str) -> Command:
-    actions = _shown(parser)
+    actions = shown_actions(parser)
     return Command(
         words=words,
         purpose=purpose,
@@ -93,30 +90,10 @@ def _command(parser: argparse.ArgumentParser, words: tuple[str, ...], purpose: s
         arguments=tuple(_argument(action) for action in actions if not action.option_strings),
         children=tuple(
             _command(group.choices[name], (*words, name), says)
-            for group in _groups_of(parser)
-            for name, says in _purposes(group)
+            for group in groups_of(parser)
+            for name, says in purposes_of(group)
         ),
     )
-
-
-def _groups_of(
-    parser: argparse.ArgumentParser,
-) -> list[argparse._SubParsersAction[argparse.ArgumentParser]]:
-    actions = parser._actions  # noqa: SLF001
-    return [action for action in actions if isinstance(action, argparse._SubParsersAction)]  # noqa: SLF001
-
-
-def _shown(parser: argparse.ArgumentParser) -> list[argparse.Action]:
-    """Return the flags and arguments that --help shows."""
-    groups: list[argparse.Action] = [*_groups_of(parser)]
-    actions = parser._actions  # noqa: SLF001
-    return [a for a in actions if a not in groups and a.help != argparse.SUPPRESS]
-
-
-def _purposes(
-    group: argparse._SubParsersAction[argparse.ArgumentParser],
-) -> list[tuple[str, str]]:
-    return [(action.dest, action.help or "") for action in group._choices_actions]  # noqa: SLF001
 
 
 def _flag(action: argparse.Action) -> Flag:

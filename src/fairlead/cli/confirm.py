@@ -18,7 +18,13 @@ def is_agreed(arguments: Namespace, question: str) -> bool:
         raise InputError(f"{question} needs an answer, and there is no terminal", hint="use --yes")
     sys.stderr.write(f"{question} [y/N] ")
     sys.stderr.flush()
-    if sys.stdin.readline().strip().lower() in ("y", "yes"):
+    try:
+        answer = sys.stdin.readline()
+    except KeyboardInterrupt:
+        sys.stderr.write("\nnothing was changed\n")
+        raise
+    if answer.strip().lower() in ("y", "yes"):
         return True
-    sys.stderr.write("nothing was changed\n")
+    # The end of the input, Ctrl-D, left the cursor behind the question.
+    sys.stderr.write("nothing was changed\n" if answer else "\nnothing was changed\n")
     return False

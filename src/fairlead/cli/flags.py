@@ -5,13 +5,18 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from pathlib import Path
 
+from fairlead.cli.output import FORMS, JSON, NAME, YAML
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from argparse import _SubParsersAction
+    from argparse import _MutuallyExclusiveGroup, _SubParsersAction
     from collections.abc import Callable
 
     Commands = _SubParsersAction[ArgumentParser]
     Run = Callable[[Namespace], int]
+
+# Forms in which an answer is written for scripts.
+DATA = (JSON, YAML, NAME)
 
 # plan and diff: nothing went wrong, and there is something to see.
 DIFFERS = 10
@@ -38,12 +43,37 @@ def add_command(
 
 def add_plane_flags(parser: ArgumentParser) -> None:
     """Add what every command that talks to the control plane takes."""
-    parser.add_argument("--json", action="store_true", help="for scripts")
+    add_form(parser)
+    add_state(parser)
+
+
+def add_state(parser: ArgumentParser) -> None:
+    """Add which control plane is talked to."""
     parser.add_argument(
         "--state",
         type=Path,
         metavar="DIR",
         help="the control plane that lives there (default: $FAIRLEAD_STATE, or the usual place)",
+    )
+
+
+def add_form(parser: ArgumentParser | _MutuallyExclusiveGroup) -> None:
+    """Add what a command's answer is written as."""
+    parser.add_argument(
+        "-o",
+        "--output",
+        dest="form",
+        choices=FORMS,
+        metavar="FORMAT",
+        help="json, yaml or name (names only) for scripts, errors too; wide: more columns",
+    )
+    add_json(parser)
+
+
+def add_json(parser: ArgumentParser | _MutuallyExclusiveGroup) -> None:
+    """Add --json to a command that has -o FORMAT."""
+    parser.add_argument(
+        "--json", dest="form", action="store_const", const=JSON, help="the same as -o json"
     )
 
 

@@ -14,7 +14,8 @@ from typing import Protocol
 
 from fairlead.answers.pool import PoolDetail
 from fairlead.answers.words import ChangeClass
-from fairlead.cli.main import INTERRUPTED, print_error
+from fairlead.cli.failure import print_error
+from fairlead.cli.main import INTERRUPTED
 from fairlead.cli.request import plane_of
 from fairlead.cli.screens.show import is_terminal
 from fairlead.errors import InputError, UnavailableError
@@ -42,6 +43,9 @@ class View(Protocol):
 
     def show(self, pools: list[PoolDetail]) -> None:
         """Show how far the pools are."""
+
+    def rest(self, seconds: float) -> None:
+        """Wait until the next look. Raises KeyboardInterrupt if the reader leaves."""
 
 
 class Lines:
@@ -72,6 +76,10 @@ class Lines:
                 sys.stderr.flush()
                 self._told[pool.name] = text
 
+    def rest(self, seconds: float) -> None:
+        """Wait until the next look."""
+        time.sleep(seconds)
+
 
 def follow(arguments: Namespace, names: list[str]) -> int:
     """Show the pools until all are complete; return the exit code."""
@@ -88,7 +96,7 @@ def follow(arguments: Namespace, names: list[str]) -> int:
                     break
                 if end is not None and time.monotonic() > end:
                     raise UnavailableError("not complete yet; the rollout goes on")
-                time.sleep(LOOK_S)
+                view.rest(LOOK_S)
     except KeyboardInterrupt:
         watch = f"fairlead rollout watch {names[0]}" if names else "fairlead rollout status"
         print_error(f"no longer following; the rollout goes on: {watch}")

@@ -19,9 +19,19 @@ This page is generated: `python -m fairlead.cli.reference`.
 
 stdout carries what was asked for and nothing else; questions, progress and errors go to stderr.
 On a terminal tables have colours unless `NO_COLOR` is set; in a pipe they are aligned text.
-`--json` prints what the control plane answered.
+What others wrote is never obeyed by a terminal: control characters, and those that turn the
+direction of writing, are shown escaped, as `\\x1b` and `\\u202e`.
+
+`--state DIR`, `-o FORMAT` and `--json` may stand before a command or behind it.
 `--state DIR` chooses the control plane; otherwise `FAIRLEAD_STATE` does, otherwise
 `~/.local/state/fairlead`.
+`-o json` (or `--json`) and `-o yaml` print what the control plane answered, `-o name` only names,
+one per line, `-o wide` tables with more columns. With the first three an error is a document too,
+on stderr: `{"error": {"code", "kind", "problem", "field", "hint"}}`, and `problems` with line and
+column if a file is wrong.
+
+`fairlead` alone prints its help, a group without a command that group's help on stderr; both exit
+with 2, since nothing was asked for.
 
 ## Exit codes
 
@@ -35,7 +45,10 @@ On a terminal tables have colours unless `NO_COLOR` is set; in a pipe they are a
 | 5 | somebody else wrote first, or the plan that was shown no longer holds |
 | 10 | `plan`: machines would be disturbed; `diff`: something differs |
 | 70 | a defect of ours |
+| 74 | stdout takes no more (a full disk); what was asked for may have been done |
 | 130 | Ctrl-C; a rollout that was followed goes on |
+| 141 | whoever read stdout left; what was asked for may have been done |
+| 143 | SIGTERM, as 130 |
 """
 
 

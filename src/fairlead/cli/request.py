@@ -1,4 +1,4 @@
-"""The control plane that the flags name, and its answers on stdout as JSON."""
+"""The control plane that the flags name, and its answers on stdout for scripts."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import difflib
 import sys
 from argparse import Namespace
 
+from fairlead.cli.output import FORM, NAME, STATE_PATH, YAML
 from fairlead.contract.json_text import encode_json
+from fairlead.contract.visible_text import visible
 from fairlead.errors import InputError
 
 TYPE_CHECKING = False
@@ -25,8 +27,10 @@ def plane_of(arguments: Namespace, timeout_s: float | None = None) -> Client:
     from fairlead.embedded.serve.client import Client
     from fairlead.embedded.state_directory import find_state_directory
 
+    directory = find_state_directory(arguments.state)
+    STATE_PATH.set(str(directory.path))
     limit = () if timeout_s is None else (timeout_s,)
-    return Client(find_state_directory(arguments.state), *limit)
+    return Client(directory, *limit)
 
 
 def find_subject(client: Client, name: str) -> PoolDetail | MachineDetail:
@@ -43,12 +47,46 @@ def find_subject(client: Client, name: str) -> PoolDetail | MachineDetail:
 
 
 def write_answer(answer: Document) -> None:
-    """Put an answer on stdout as JSON, one item per line."""
+    """Put an answer on stdout in the form that was asked for."""
     from fairlead.answers.text import plain
 
     write_json(plain(answer))
 
 
 def write_json(fields: object) -> None:
-    """Put JSON on stdout, one item per line."""
-    sys.stdout.write(encode_json(fields, indent=2) + "\n")
+    """Put values on stdout: as JSON, one item per line, unless another form was asked for."""
+    if FORM.get() == YAML:
+        from fairlead.cli.yaml_text import yaml_of
+
+        sys.stdout.write(yaml_of(fields))
+    elif FORM.get() == NAME:
+        sys.stdout.write("".join(f"{visible(name)}\n" for name in names_in(fields)))
+    else:
+        sys.stdout.write(encode_json(fields, indent=2) + "\n")
+
+
+# What an answer lists, and what its items are called by.
+LISTED = {
+    "pools": "name",
+    "machines": "name",
+    "leaves": "leaf",
+    "events": "key",
+    "plans": "pool",
+    "differences": "of",
+    "documents": "number",
+}
+
+
+def names_in(fields: object) -> list[str]:
+    """Return what an answer is about: what it lists, else what it is itself. Raises InputError."""
+    if isinstance(fields, dict):
+        if isinstance(fields.get("name"), str):
+            return [fields["name"]]
+        for what, called in LISTED.items():
+            if isinstance(fields.get(what), list):
+                return [str(_name_of(item, called)) for item in fields[what]]
+    raise InputError("this answer has no names", field="-o name", hint="-o json or -o yaml")
+
+
+def _name_of(item: object, called: str) -> object:
+    return item.get(called, "") if isinstance(item, dict) else item

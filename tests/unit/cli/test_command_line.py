@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from fairlead.cli.command_tree import Command, command_tree
-from fairlead.cli.main import GROUPS, make_parser, run_command, whole_words
+from fairlead.cli.main import GROUPS, flags_last, make_parser, run_command, whole_words
 from fairlead.cli.reference import render_reference
 from shared_cases import REPOSITORY
 
@@ -87,6 +87,67 @@ def test_a_name_behind_timeline_is_short_for_of() -> None:
         [],
     ):
         assert whole_words(words) == words
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--state", "DIR", "pool", "list", "-o", "json"],
+        ["pool", "--state=DIR", "list", "--output=json"],
+        ["-o", "json", "pool", "list", "--state", "DIR"],
+        ["--json", "pool", "--state", "DIR", "list"],
+    ],
+    ids=" ".join,
+)
+def test_flags_of_all_commands_stand_before_or_behind(words: list[str]) -> None:
+    arguments = make_parser(["pool"]).parse_args(flags_last(words))
+
+    assert (str(arguments.state), arguments.form) == ("DIR", "json")
+
+
+def test_flags_of_one_command_stay_where_they_are() -> None:
+    words = ["machine", "fault", "--next", "workers", "-o", "json", "--", "break"]
+
+    assert flags_last(words) == words
+    assert flags_last(["--json", *words]) == [*words[:6], "--json", "--", "break"]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["poool"], "there is no command 'poool' (did you mean pool? fairlead --help lists what"),
+        (["scale"], "there is no command 'scale' (did you mean fairlead pool scale?)"),
+        (["pool", "scael"], "pool: there is no command 'scael' (did you mean scale?"),
+        (["xyzzy"], "there is no command 'xyzzy' (fairlead --help lists what there is)"),
+        (["plan", "--fiel", "x"], "plan: there is no flag --fiel (did you mean --file or"),
+        (["pool", "list", "--jsno=1"], "pool list: there is no flag --jsno (did you mean --json?"),
+        (["pool", "scale", "workers", "many"], "pool scale: argument N: invalid int value: 'many'"),
+        (["pool", "list", "x"], "pool list: found 'x' where nothing more is expected"),
+    ],
+    ids=" ".join,
+)
+def test_what_makes_no_command_says_what_may_have_been_meant(
+    words: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_command(words) == 2
+
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith(f"fairlead: {told}")
+
+
+def test_no_words_print_the_help_and_a_group_alone_its_own(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run_command([]) == 2
+    alone = capsys.readouterr()
+    assert run_command(["rollout"]) == 2
+    group = capsys.readouterr()
+
+    assert alone.out.startswith("usage: fairlead ")
+    assert alone.err == ""
+    assert group.err.startswith("usage: fairlead rollout ")
+    assert group.out == ""
 
 
 def test_without_a_control_plane_commands_say_how_to_start_one(

@@ -103,7 +103,7 @@ def test_an_output_that_cannot_be_written_is_named(
 
     assert run_command([*words, "--output", str(output)]) != 0
 
-    assert f"No such file or directory: '{output}'" in capsys.readouterr().err
+    assert f"fairlead: {output}: there is no such file or directory\n" in capsys.readouterr().err
 
 
 def test_the_bytes_of_the_config_travel_as_they_are(config: Path) -> None:
@@ -203,7 +203,8 @@ def test_a_missing_file_is_an_error_not_a_traceback(tmp_path: Path) -> None:
     found = run("userdata", "inspect", tmp_path / "none")
 
     assert found.returncode == 2
-    assert found.stderr.startswith(b"fairlead: [Errno 2] No such file or directory")
+    told = f"fairlead: {tmp_path}/none: there is no such file or directory\n"
+    assert found.stderr == told.encode()
 
 
 def test_help_shows_an_example_and_version_the_version() -> None:

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from fairlead.answers.pool import PoolDetail
-from fairlead.cli.screens.blocks import draw_plain
 from fairlead.cli.screens.overview import overview_blocks
 from fairlead.cli.screens.pool import explain_blocks, pool_grid
 from fairlead.cli.screens.rollout import rollout_blocks
+from fairlead.cli.screens.show import draw_plain
 from fairlead.controller.observe import observe
 from fairlead.controller.reconcile import preview
 from fairlead.controller.think import think

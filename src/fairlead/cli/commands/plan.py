@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
-from argparse import ArgumentParser, Namespace
+from argparse import Action, ArgumentParser, Namespace
 from pathlib import Path
 
-from fairlead.cli.flags import DIFFERS, add_file, add_plane_flags, describe_command
+from fairlead.cli.flags import DIFFERS, add_file, add_json, add_state, describe_command
+from fairlead.cli.output import FORMS
 from fairlead.cli.request import plane_of, write_answer
 from fairlead.errors import InputError
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 EXAMPLE = """\
 example: what would this file do to the machines that run? Keep the answer, and do just that later
   fairlead plan -f examples/pool.yaml
-  fairlead plan -f examples/pool.yaml -o plan.json
+  fairlead plan -f examples/pool.yaml --save plan.json
   fairlead apply plan.json
 
 exit code: 0 if no machine would be disturbed, 10 if some would be replaced, changed in place or
@@ -34,11 +35,33 @@ def add_commands(parser: ArgumentParser) -> None:
     parser.add_argument(
         "-o",
         "--output",
+        action=_FormOrFile,
+        type=Path,
+        metavar="FORMAT|PLAN",
+        help="json, yaml, name or wide, as everywhere; anything else is a file, as with --save",
+    )
+    parser.add_argument(
+        "--save",
         type=Path,
         metavar="PLAN",
         help="also write the plan to this file, for `fairlead apply PLAN`; mode 0600",
     )
-    add_plane_flags(parser)
+    add_json(parser)
+    add_state(parser)
+
+
+class _FormOrFile(Action):
+    """`-o json` is a form, as everywhere; `-o plan.json` is --save, as it was from the start."""
+
+    def __call__(
+        self,
+        parser: ArgumentParser,  # noqa: ARG002 - argparse's
+        namespace: Namespace,
+        values: object,
+        option_string: str | None = None,  # noqa: ARG002 - argparse's
+    ) -> None:
+        """Note which of the two it is."""
+        setattr(namespace, "form" if str(values) in FORMS else "save", values)
 
 
 def ask_for_plans(arguments: Namespace, documents: list[Document]) -> Proposed:
@@ -58,11 +81,11 @@ def _run(arguments: Namespace) -> int:
 
     documents = read_documents(arguments.file)
     proposed = ask_for_plans(arguments, documents)
-    if arguments.output is not None:
+    if arguments.save is not None:
         from fairlead.cli.files.saved_plan import save_plan
 
-        save_plan(arguments.output, documents, proposed)
-        sys.stderr.write(f"wrote {arguments.output}; fairlead apply {arguments.output} does it\n")
+        save_plan(arguments.save, documents, proposed)
+        sys.stderr.write(f"wrote {arguments.save}; fairlead apply {arguments.save} does it\n")
     if arguments.json:
         write_answer(proposed)
     else:

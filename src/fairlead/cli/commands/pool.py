@@ -117,6 +117,8 @@ def _list(arguments: Namespace) -> int:
 def _show(arguments: Namespace) -> int:
     pool = plane_of(arguments).pool(arguments.name)
     if arguments.yaml:
+        from fairlead.cli.yaml_text import yaml_of
+
         sys.stdout.write(yaml_of(pool.document))
         return 0
     if arguments.json:
@@ -128,13 +130,6 @@ def _show(arguments: Namespace) -> int:
 
     write_blocks(pool_blocks(pool, present()))
     return 0
-
-
-def yaml_of(document: object) -> str:
-    """Return a document as YAML that reads back as the same values."""
-    from fairlead.cli.files.yaml_values import render_yaml
-
-    return render_yaml(document)
 
 
 def _apply(arguments: Namespace) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from pathlib import Path
 
-from fairlead.cli.flags import add_command
+from fairlead.cli.flags import add_command, add_form
 
 OF_EXAMPLE = """\
 example: the story of a pool, and the last boot of a machine as a waterfall
@@ -52,7 +52,7 @@ def add_commands(parser: ArgumentParser) -> None:
     )
     show.add_argument("file", type=Path, nargs="+", metavar="FILE", help="- is stdin")
     output = show.add_mutually_exclusive_group()
-    output.add_argument("--json", action="store_true", help="for scripts")
+    add_form(output)
     output.add_argument("--svg", type=Path, metavar="OUT", help="write a drawing to this file")
     output.add_argument("--html", type=Path, metavar="OUT", help="write a page to this file")
     _add_drawing(show, "also parts below 1 ms")
@@ -66,7 +66,7 @@ def add_commands(parser: ArgumentParser) -> None:
     )
     compare.add_argument("a", type=Path, metavar="A")
     compare.add_argument("b", type=Path, metavar="B")
-    compare.add_argument("--json", action="store_true", help="for scripts")
+    add_form(compare)
     _add_drawing(compare, "also differences below 1 ms")
     compare.set_defaults(run=_compare)
 

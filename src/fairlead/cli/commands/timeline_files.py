@@ -12,8 +12,8 @@ from fairlead.boots.draw_page import draw_page
 from fairlead.boots.draw_svg import draw_svg
 from fairlead.boots.draw_text import draw_comparison, draw_text
 from fairlead.boots.medians import median_timeline, medians_fields, medians_of
+from fairlead.cli.request import write_json
 from fairlead.cli.screens.width import width_of
-from fairlead.contract.json_text import encode_json
 from fairlead.errors import InputError
 
 
@@ -30,7 +30,7 @@ def run_show(arguments: Namespace) -> int:
     elif arguments.html is not None:
         write_drawing(arguments.html, draw_page(timeline))
     elif arguments.json:
-        sys.stdout.write(encode_json(fields, indent=2) + "\n")
+        write_json(fields)
     else:
         sys.stdout.write(draw_text(timeline, drawing_width(arguments), shows_all=arguments.all))
     return 0
@@ -46,7 +46,7 @@ def run_compare(arguments: Namespace) -> int:
             "b": {"name": str(arguments.b), "boots": len(b)},
             "differences": [difference_fields(difference) for difference in differences],
         }
-        sys.stdout.write(encode_json(fields, indent=2) + "\n")
+        write_json(fields)
         return 0
     for letter, path, boots in (("A", arguments.a, a), ("B", arguments.b, b)):
         counted = "1 boot" if len(boots) == 1 else f"medians of {len(boots)} boots"

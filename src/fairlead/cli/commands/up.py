@@ -12,7 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fairlead.cli.confirm import DECLINED, is_agreed
+from fairlead.cli.flags import add_form
+from fairlead.cli.output import STATE_PATH
 from fairlead.cli.request import write_json
+from fairlead.cli.screens.show import is_terminal
 from fairlead.embedded.state_directory import StateDirectory, find_state_directory
 from fairlead.errors import ConflictError, InputError, UnavailableError
 
@@ -76,7 +79,7 @@ def add_up(parser: ArgumentParser) -> None:
         metavar="DIR",
         help="root of the machines; given again: layers, the first on top",
     )
-    parser.add_argument("--json", action="store_true", help="with --detach: for scripts")
+    add_form(parser)
     parser.set_defaults(run=_up)
 
 
@@ -89,7 +92,7 @@ def add_down(parser: ArgumentParser) -> None:
         "--purge", action="store_true", help="remove every machine and all state as well"
     )
     parser.add_argument("--yes", action="store_true", help="do not ask")
-    parser.add_argument("--json", action="store_true", help="for scripts")
+    add_form(parser)
     parser.set_defaults(run=_down)
 
 
@@ -139,6 +142,7 @@ def make_client(directory: StateDirectory) -> Client:
     """Return the way to the control plane. Imported late: `--help` must not wait for HTTP."""
     from fairlead.embedded.serve.client import Client
 
+    STATE_PATH.set(str(directory.path))
     return Client(directory)
 
 
@@ -158,7 +162,7 @@ def _show_running(directory: StateDirectory, arguments: Namespace) -> int:
 
     if arguments.file:
         raise ConflictError("documents are applied to it with `fairlead apply -f FILE`")
-    if arguments.detach or arguments.no_view or not sys.stdout.isatty():
+    if arguments.detach or arguments.no_view or not is_terminal(sys.stdout):
         _show_ready(client, arguments)
     else:
         watch(client)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from fairlead.cli.commands.up_view import draw, lines_of, look
 from fairlead.cli.files.documents import Document, parse_documents, read_documents
+from fairlead.cli.screens.show import is_terminal
 from fairlead.embedded.machines.place import list_places
 from fairlead.embedded.serve.client import Client
 from fairlead.embedded.serve.plane import ControlPlane
@@ -56,7 +57,7 @@ async def _run(directory: StateDirectory, kind: MachineKind, arguments: Namespac
         return 0
     client = Client(directory)
     try:
-        await _show(client, running, has_screen=sys.stdout.isatty() and not arguments.no_view)
+        await _show(client, running, has_screen=is_terminal(sys.stdout) and not arguments.no_view)
     finally:
         plane.stop()
         await running
@@ -77,7 +78,8 @@ async def _show(client: Client, running: asyncio.Task[None], *, has_screen: bool
 async def _draw(client: Client, running: asyncio.Task[None]) -> None:
     from fairlead.cli.screens.live import LiveScreen
 
-    with LiveScreen(is_error_stream=False) as screen:
+    hint = "Ctrl-C: stop the control plane; machines and state stay"
+    with LiveScreen(is_error_stream=False, hint=hint, has_keys=False) as screen:
         while not running.done():
             draw(screen, await asyncio.to_thread(look, client))
             await asyncio.wait((running,), timeout=DRAW_S)

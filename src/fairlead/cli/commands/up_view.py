@@ -13,7 +13,7 @@ from fairlead.answers.pool import PoolAnswer
 from fairlead.answers.text import plain
 from fairlead.answers.words import PoolState
 from fairlead.cli.request import write_json
-from fairlead.cli.screens.width import PIPE_WIDTH
+from fairlead.cli.screens.width import width_of
 from fairlead.errors import UnavailableError
 
 if TYPE_CHECKING:
@@ -43,20 +43,21 @@ def is_ready(pool: PoolAnswer) -> bool:
 
 def draw(screen: LiveScreen, seen: Overview) -> None:
     """Draw what was seen."""
-    from fairlead.cli.screens.overview import draw_overview
+    from fairlead.cli.screens.overview import screen_blocks
 
-    screen.draw(draw_overview(*seen, screen.width))
+    screen.draw(screen_blocks(*seen, width_of(sys.stdout)))
 
 
 def watch(client: Client) -> None:
-    """Draw until the reader has seen enough (Ctrl-C), or the control plane is gone."""
+    """Draw until the reader has seen enough (q, Ctrl-C), or the control plane is gone."""
     from fairlead.cli.screens.live import LiveScreen
 
+    hint = "q or Ctrl-C: stop looking; the control plane runs on"
     try:
-        with LiveScreen(is_error_stream=False) as screen:
+        with LiveScreen(is_error_stream=False, hint=hint) as screen:
             while True:
                 draw(screen, look(client))
-                time.sleep(LOOK_S * 2)
+                screen.rest(LOOK_S * 2)
     except (KeyboardInterrupt, UnavailableError):
         return
 
@@ -106,13 +107,8 @@ def print_fields(client: Client) -> None:
 
 
 def print_overview(client: Client) -> None:
-    """Print what is there, once; plain text where there is no terminal."""
-    from fairlead.cli.screens.overview import draw_overview, overview_text
+    """Print what is there, once."""
+    from fairlead.cli.screens.overview import screen_blocks
+    from fairlead.cli.screens.show import write_blocks
 
-    if not sys.stdout.isatty():
-        sys.stdout.write(overview_text(*look(client), PIPE_WIDTH))
-        return
-    from rich.console import Console
-
-    console = Console()
-    console.print(draw_overview(*look(client), console.width))
+    write_blocks(screen_blocks(*look(client), width_of(sys.stdout)))

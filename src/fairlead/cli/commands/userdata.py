@@ -6,11 +6,13 @@ import sys
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from pathlib import Path
 
+from fairlead.cli.failure import print_error
 from fairlead.cli.files.private_file import write_private
-from fairlead.cli.main import print_error
+from fairlead.cli.flags import add_form
+from fairlead.cli.request import write_json
 from fairlead.cli.screens.inspection import describe_inspection, inspection_fields
 from fairlead.contract.boot_document import DEFAULT_DEADLINE_S, BootDocument
-from fairlead.contract.json_text import Pairs, encode_json, parse_json
+from fairlead.contract.json_text import Pairs, parse_json
 from fairlead.contract.node_parse import parse_node_config
 from fairlead.contract.node_paths import LAYOUTS
 from fairlead.contract.node_settings import problems_of
@@ -56,7 +58,7 @@ def add_commands(parser: ArgumentParser) -> None:
         "inspect", help="show parts, sizes, what is inside, and every known problem"
     )
     inspect.add_argument("file", type=Path, help="user data in any format; - is stdin")
-    inspect.add_argument("--json", action="store_true", help="for scripts")
+    add_form(inspect)
     inspect.set_defaults(run=_inspect)
     cse = commands.add_parser(
         "cse-command", help="print the command that a cloud runs to wait for the verdict"
@@ -163,7 +165,7 @@ def _features_of(words: list[str]) -> dict[str, str]:
 def _inspect(arguments: Namespace) -> int:
     inspection = inspect_user_data(_read(arguments.file))
     if arguments.json:
-        sys.stdout.write(encode_json(inspection_fields(inspection), indent=2) + "\n")
+        write_json(inspection_fields(inspection))
     else:
         sys.stdout.write(describe_inspection(inspection))
     return 0

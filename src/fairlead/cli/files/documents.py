@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from fairlead.cli.failure import ListedError
 from fairlead.cli.files.yaml_values import YamlDocument, parse_yaml
 from fairlead.errors import InputError
 from fairlead.inputs.leaf import Json
@@ -59,6 +60,16 @@ class _Problem:
         where = f"{self.path}: " if self.path else ""
         return f"{source}:{line}:{column}: {where}{self.says}"
 
+    def fields(self, source: str) -> dict[str, Json]:
+        line, column = self.place
+        return {
+            "file": source,
+            "line": line,
+            "column": column,
+            "field": self.path,
+            "problem": self.says,
+        }
+
 
 def read_documents(path: Path) -> list[Document]:
     """Return the documents of a file. Raises InputError that lists everything wrong with it."""
@@ -87,7 +98,7 @@ def parse_documents(content: bytes | str, source: Path | str) -> list[Document]:
         problems.append(_Problem(problem.place, "", problem.says))
     problems += _repeated(found)
     if problems:
-        raise InputError(_listed(problems, name))
+        raise _listed(problems, name)
     if not found:
         raise InputError("holds no document", field=name, hint="expected NodePool documents")
     return found
@@ -100,15 +111,16 @@ def placed(error: InputError, documents: Iterable[Document]) -> InputError:
         return error
     hint = f" ({error.hint})" if error.hint else ""
     place = _place_of(having[0].text, error.field, is_name=False)
-    return InputError(_Problem(place, error.field, error.problem + hint).line(having[0].source))
+    return _listed([_Problem(place, error.field, error.problem + hint)], having[0].source)
 
 
-def _listed(problems: list[_Problem], source: str) -> str:
-    lines = [problem.line(source) for problem in sorted(problems)]
-    if len(lines) == 1:
-        return lines[0]
-    rest = [f"and {len(lines) - MOST_PROBLEMS} more"] if len(lines) > MOST_PROBLEMS else []
-    return "\n".join([f"{source}: {len(lines)} problems", *lines[:MOST_PROBLEMS], *rest])
+def _listed(problems: list[_Problem], source: str) -> ListedError:
+    found = sorted(problems)
+    lines = [problem.line(source) for problem in found]
+    if len(lines) > 1:
+        rest = [f"and {len(lines) - MOST_PROBLEMS} more"] if len(lines) > MOST_PROBLEMS else []
+        lines = [f"{source}: {len(lines)} problems", *lines[:MOST_PROBLEMS], *rest]
+    return ListedError(lines, [problem.fields(source) for problem in found])
 
 
 def _repeated(documents: list[Document]) -> Iterator[_Problem]:

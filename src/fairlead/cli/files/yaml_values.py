@@ -195,6 +195,6 @@ def _write_text(writer: _Writer, text: str) -> yaml.Node:
 _Writer.add_representer(str, _write_text)
 
 
-def render_yaml(value: Json) -> str:
+def render_yaml(value: object, *, is_ascii: bool = False) -> str:
     """Return a value as YAML that parse_yaml reads as the same value."""
-    return str(yaml.dump(value, Dumper=_Writer, sort_keys=False, allow_unicode=True))
+    return str(yaml.dump(value, Dumper=_Writer, sort_keys=False, allow_unicode=not is_ascii))

@@ -1,18 +1,23 @@
 """
 What a command shows, as lines and tables that know nothing of colours or widths.
 
-One description is drawn twice: aligned text in a pipe, colours on a terminal. Names and causes
-come from documents and machines: what is not printable is shown as `?`, so that none of them can
-move the cursor.
+One description is drawn everywhere: laid out by layout.py, coloured by colours.py on a terminal.
+Names and causes come from documents and machines: what is not printable is shown escaped, so that
+none of them can move the cursor. Paths of the state directory are told from there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+
+from fairlead.cli.output import STATE_PATH
+from fairlead.contract.visible_text import visible
 
 # What a piece of text means; colours.py says how a terminal shows it.
 GOOD, BAD, WAITING, QUIET, STRONG = "good", "bad", "waiting", "quiet", "strong"
+
+# What screens call the state directory.
+STATE = "STATE"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,29 +33,23 @@ Cell = str | Toned
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line, made of pieces without anything between them."""
+    """
+    One line, made of pieces without anything between them.
+
+    hang: where it goes on if it has no room; None: two columns further in than it begins.
+    """
 
     pieces: tuple[Cell, ...] = ()
+    hang: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Rows below headings; a column that is empty in every row is left out."""
+    """Rows below headings. A command's columns are always the same; an empty cell is a dash."""
 
     headings: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
     indent: int = 0
-
-    def used(self) -> Grid:
-        """Return the table without its empty columns."""
-        kept = [
-            at for at in range(len(self.headings)) if any(text_of(row[at]) for row in self.rows)
-        ]
-        return Grid(
-            tuple(self.headings[at] for at in kept),
-            tuple(tuple(row[at] for at in kept) for row in self.rows),
-            self.indent,
-        )
 
 
 Block = Line | Grid
@@ -61,28 +60,14 @@ def line(*pieces: Cell) -> Line:
     return Line(pieces)
 
 
+def fact(name: str, value: Cell, width: int = 10) -> Line:
+    """Return a line that says one thing of what is shown; `width` is that of the names."""
+    label = f"  {name:<{width}}"
+    return Line((Toned(label, QUIET), value), hang=len(label))
+
+
 def text_of(cell: Cell) -> str:
     """Return what a cell says, fit for a terminal."""
-    text = cell.text if isinstance(cell, Toned) else cell
-    return text if text.isprintable() else "".join(c if c.isprintable() else "?" for c in text)
-
-
-def draw_plain(blocks: Iterable[Block]) -> str:
-    """Return the blocks as text, columns aligned by spaces."""
-    lines: list[str] = []
-    for block in blocks:
-        if isinstance(block, Line):
-            lines.append("".join(text_of(piece) for piece in block.pieces))
-        else:
-            lines += _grid_lines(block.used())
-    return "".join(text.rstrip() + "\n" for text in lines)
-
-
-def _grid_lines(grid: Grid) -> list[str]:
-    rows = [grid.headings, *([text_of(cell) for cell in row] for row in grid.rows)]
-    widths = [max(len(row[at]) for row in rows) for at in range(len(grid.headings))]
-    return [" " * grid.indent + _aligned(row, widths) for row in rows] if grid.rows else []
-
-
-def _aligned(row: Sequence[str], widths: Sequence[int]) -> str:
-    return "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True))
+    text = visible(cell.text if isinstance(cell, Toned) else cell)
+    state = STATE_PATH.get()
+    return text.replace(state, STATE) if state else text

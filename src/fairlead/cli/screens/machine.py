@@ -8,7 +8,7 @@ from datetime import datetime
 from fairlead.answers.event import Event
 from fairlead.answers.machine import MachineAnswer, MachineDetail
 from fairlead.answers.words import Fault
-from fairlead.cli.screens.blocks import BAD, QUIET, STRONG, Block, Cell, Grid, Toned, line
+from fairlead.cli.screens.blocks import BAD, QUIET, STRONG, Block, Cell, Grid, Toned, fact, line
 from fairlead.cli.screens.leaves import leaf_grid
 from fairlead.cli.screens.rollout import machine_grid, phase_cell
 from fairlead.telling.spoken_time import age_of, boot_text
@@ -66,7 +66,7 @@ def explain_machine_blocks(machine: MachineDetail, now: datetime) -> list[Block]
         ("ignored", ", ".join(machine.ignored)),
         ("fault", "" if fault is Fault.NONE else f"{fault.value} (on request)"),
     )
-    blocks += [line(Toned(f"  {name:<10}", QUIET), value) for name, value in facts if value]
+    blocks += [fact(name, value) for name, value in facts if value]
     if machine.difference:
         blocks += [line(), line(Toned("differs from its pool's target", STRONG))]
         blocks.append(leaf_grid(machine.difference))

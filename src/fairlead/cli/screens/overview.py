@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from fairlead.answers.event import Event
 from fairlead.answers.machine import MachineAnswer
@@ -25,22 +24,19 @@ from fairlead.cli.screens.blocks import (
     Grid,
     Line,
     Toned,
-    draw_plain,
     line,
 )
 from fairlead.cli.screens.rollout import (
-    MOST_MACHINES,
     STATE_TONES,
     bar_of,
+    more_lines,
     moving_first,
     phase_cell,
     state_cell,
     wait_lines,
 )
+from fairlead.telling.counted import counted
 from fairlead.telling.spoken_time import age_of, boot_text
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
 
 MOST_EVENTS = 6
 BOOT_BAR = 24
@@ -56,30 +52,11 @@ Machines = Sequence[MachineAnswer]
 Events = Sequence[Event]
 
 
-def draw_overview(pools: Pools, machines: Machines, events: Events, width: int) -> RenderableType:
-    """Return the screen for a terminal of this width."""
-    from rich.box import ROUNDED
-    from rich.console import Group
-    from rich.panel import Panel
-    from rich.text import Text
-
-    from fairlead.cli.screens.colours import renderable_of
-
-    blocks = overview_blocks(pools, machines, events, width, present())
-    return Panel(
-        Group(*(renderable_of(block) for block in blocks)),
-        title=Text("fairlead", style="bold"),
-        subtitle=Text(_counts(pools, machines), style="dim"),
-        border_style="cyan" if all(_is_well(pool) for pool in pools) else "yellow",
-        box=ROUNDED,
-        padding=(1, 2),
-    )
-
-
-def overview_text(pools: Pools, machines: Machines, events: Events, width: int) -> str:
-    """Return the screen as plain text, for a pipe or a log."""
-    blocks = overview_blocks(pools, machines, events, width, present())
-    return f"{_counts(pools, machines)}\n\n{draw_plain(blocks)}"
+def screen_blocks(pools: Pools, machines: Machines, events: Events, width: int) -> list[Block]:
+    """Return the screen with its title."""
+    tone = GOOD if all(_is_well(pool) for pool in pools) else WAITING
+    title = line(Toned("fairlead", STRONG), "  ", Toned(_counts(pools, machines), tone))
+    return [title, line(), *overview_blocks(pools, machines, events, width, present())]
 
 
 def overview_blocks(
@@ -95,9 +72,8 @@ def overview_blocks(
         blocks += _pool_lines(pool, name, bar_of(pool, own, room), now)
     if not pools:
         blocks.append(line("no pool yet"))
-    blocks += [line(), _machine_table(machines, width, now)] if machines else []
-    rest = len(machines) - MOST_MACHINES
-    blocks += [line(Toned(f"and {rest} more machines", QUIET))] if rest > 0 else []
+    if machines:
+        blocks += [line(), _machine_table(machines, width, now), *more_lines(machines)]
     latest = sorted(events, key=lambda event: event.at)[-MOST_EVENTS:]
     if latest:
         blocks += [line(), *(_event_line(event) for event in latest)]
@@ -107,9 +83,7 @@ def overview_blocks(
 
 def _counts(pools: Pools, machines: Machines) -> str:
     ready = sum(machine.phase is Phase.READY for machine in machines)
-    return f" {len(pools)} pools, {len(machines)} machines, {ready} ready ".replace(
-        " 1 pools", " 1 pool"
-    ).replace(" 1 machines", " 1 machine")
+    return f"{counted(len(pools), 'pool')}, {counted(len(machines))}, {ready} ready"
 
 
 def _is_well(pool: PoolAnswer) -> bool:

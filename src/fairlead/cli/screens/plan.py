@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from fairlead.answers.plan import Plan
 from fairlead.answers.words import ChangeClass, LeafClass, WaitFor
-from fairlead.cli.screens.blocks import GOOD, QUIET, STRONG, WAITING, Block, Cell, Toned, line
+from fairlead.cli.screens.blocks import GOOD, STRONG, WAITING, Block, Cell, Toned, fact, line
 from fairlead.cli.screens.leaves import leaf_grid
 from fairlead.telling.counted import names_text
 from fairlead.telling.headline import headline_of
@@ -32,7 +32,7 @@ def plan_blocks(plans: Iterable[Plan]) -> list[Block]:
         blocks.append(line(Toned(plan.pool, STRONG), ": ", Toned(headline_of(plan), tone)))
         if plan.leaves:
             blocks.append(leaf_grid(plan.leaves, _held_classes(plan)))
-        blocks += [line("  ", Toned(f"{name:<11}", QUIET), text) for name, text in _facts(plan)]
+        blocks += [fact(name, text, width=11) for name, text in _facts(plan)]
     return blocks or [line("no pool is touched")]
 
 

@@ -17,6 +17,7 @@ from fairlead.cli.screens.blocks import (
     Cell,
     Grid,
     Toned,
+    fact,
     line,
 )
 from fairlead.cli.screens.leaves import held_grid, leaf_grid
@@ -85,7 +86,7 @@ def pool_blocks(pool: PoolDetail, now: datetime) -> list[Block]:
         ("halted", Toned(pool.halted, BAD) if pool.halted else ""),
     )
     blocks: list[Block] = [line(Toned(pool.name, STRONG), ": ", pool.sentence)]
-    blocks += [line(Toned(f"  {name:<10}", QUIET), value) for name, value in facts if value]
+    blocks += [fact(name, value) for name, value in facts if value]
     blocks += [line(), machine_grid(pool.machines, now, indent=0)]
     if pool.held:
         blocks += [line(), held_grid(pool.held, now, indent=0)]

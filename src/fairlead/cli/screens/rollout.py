@@ -8,13 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from fairlead.answers.machine import MachineAnswer
-from fairlead.answers.pool import PoolAnswer, PoolDetail
+from fairlead.answers.pool import PoolAnswer
 from fairlead.answers.wait import Wait
 from fairlead.answers.words import Phase, PoolState
-from fairlead.cli.clock import present
 from fairlead.cli.screens.blocks import (
     BAD,
     GOOD,
@@ -28,10 +26,8 @@ from fairlead.cli.screens.blocks import (
     Toned,
     line,
 )
+from fairlead.telling.counted import counted
 from fairlead.telling.spoken_time import age_of, boot_text, duration_text, time_left
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
 
 # Apart without colours as well: up to date and serving, under way, the rest.
 DONE, MOVING, REST = "━", "╍", "─"
@@ -90,33 +86,35 @@ def bar_of(pool: PoolAnswer, machines: Sequence[MachineAnswer], width: int) -> L
     )
 
 
-def draw_rollout(pool: PoolDetail, width: int) -> RenderableType:
-    """Return the drawing of one pool: state, bar, sentence, machines, waits."""
-    from rich.console import Group
-
-    from fairlead.cli.screens.colours import renderable_of
-
-    blocks = rollout_blocks(pool, pool.machines, width, present())
-    return Group(*(renderable_of(block) for block in blocks))
-
-
 def rollout_blocks(
     pool: PoolAnswer, machines: Sequence[MachineAnswer], width: int, now: datetime
 ) -> list[Block]:
     """Return what is shown of one pool."""
     counts = f"  {pool.updated} of {pool.desired} up to date, {pool.available} available"
     left = Toned(_time_left(pool, now), QUIET)
-    taken = [pool.name, " ", pool.state.value, "  ", counts, left.text]
+    versions = versions_text(pool)
+    taken = [pool.name, " ", pool.state.value, "  ", versions, counts, left.text]
     bar = bar_of(pool, machines, width - sum(len(text) for text in taken))
     name = Toned(pool.name, STRONG)
-    head: list[Cell] = [name, " ", state_cell(pool), "  ", *bar.pieces, counts, left]
+    head: list[Cell] = [name, " ", state_cell(pool), "  ", versions, *bar.pieces, counts, left]
     blocks: list[Block] = [Line(tuple(head)), line("  ", pool.sentence)]
     blocks.append(machine_grid(moving_first(machines), now))
+    return blocks + more_lines(machines) + wait_lines(pool.waits, now)
+
+
+def more_lines(machines: Sequence[MachineAnswer]) -> list[Block]:
+    """Return how many machines a table of those that move leaves out."""
     rest = len(machines) - MOST_MACHINES
-    if rest > 0:
-        blocks.append(line("  ", Toned(f"and {rest} more machines", QUIET)))
-    blocks += wait_lines(pool.waits, now)
-    return blocks
+    return [line("  ", Toned(f"and {counted(rest, 'more machine')}", QUIET))] if rest > 0 else []
+
+
+def versions_text(pool: PoolAnswer) -> str:
+    """Return from which version to which a rollout goes; '' if it stays the same."""
+    before = pool.rollout.before if pool.rollout else None
+    after = pool.rollout.to if pool.rollout else None
+    if not before or not after or before.version == after.version:
+        return ""
+    return f"{before.version} → {after.version}  "
 
 
 def _time_left(pool: PoolAnswer, now: datetime) -> str:
@@ -177,5 +175,7 @@ def wait_lines(waits: Sequence[Wait], now: datetime) -> list[Block]:
     for wait in waits:
         until = time_left(wait.until, now)
         ends = Toned(f" (at most {until})", QUIET) if until else ""
-        found.append(line(Toned("  waits for  ", QUIET), Toned(wait.says, WAITING), ends))
+        label = "  waits for  "
+        pieces = (Toned(label, QUIET), Toned(wait.says, WAITING), ends)
+        found.append(Line(pieces, hang=len(label)))
     return found

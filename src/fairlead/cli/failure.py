@@ -1,0 +1,66 @@
+"""Errors as they leave a command: a sentence for people, or a document for scripts; on stderr."""
+
+from __future__ import annotations
+
+import sys
+
+from fairlead.cli.output import FORM, JSON, NAME, YAML
+from fairlead.contract.json_text import encode_json
+from fairlead.contract.visible_text import visible
+from fairlead.errors import FairleadError, InputError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fairlead.inputs.leaf import Json
+
+
+class ListedError(InputError):
+    """
+    Several things are wrong with one file.
+
+    lines: the whole of it for people. listed: each problem with the names line, column, field and
+    problem, for scripts.
+    """
+
+    def __init__(self, lines: Sequence[str], listed: Sequence[dict[str, Json]]) -> None:
+        super().__init__("\n".join(lines))
+        self.lines = [*lines]
+        self.listed = [*listed]
+
+
+def print_error(text: str) -> None:
+    """Write one line for the person at the terminal."""
+    sys.stderr.write(f"fairlead: {visible(text)}\n")
+
+
+def tell_failure(error: FairleadError) -> int:
+    """Say what went wrong, in the form that was asked for; return the exit code."""
+    if FORM.get() in (JSON, NAME):
+        sys.stderr.write(encode_json({"error": failure_fields(error)}) + "\n")
+    elif FORM.get() == YAML:
+        from fairlead.cli.yaml_text import yaml_of
+
+        sys.stderr.write(yaml_of({"error": failure_fields(error)}))
+    elif isinstance(error, ListedError):
+        print_error(error.lines[0])
+        sys.stderr.write("".join(f"{visible(line)}\n" for line in error.lines[1:]))
+    else:
+        print_error(str(error))
+    return error.exit_code
+
+
+def failure_fields(error: FairleadError) -> dict[str, Json]:
+    """Return an error as a document: exit code, class, problem, and what an InputError adds."""
+    fields: dict[str, Json] = {"code": error.exit_code, "kind": _kind_of(error)}
+    if not isinstance(error, InputError):
+        return {**fields, "problem": str(error), "field": "", "hint": ""}
+    fields |= {"problem": error.problem, "field": error.field, "hint": error.hint}
+    return {**fields, "problems": error.listed} if isinstance(error, ListedError) else fields
+
+
+def _kind_of(error: FairleadError) -> str:
+    """Return the name of one of the five; those below it are nobody else's business."""
+    kinds = [kind for kind in type(error).__mro__ if FairleadError in kind.__bases__]
+    return kinds[0].__name__ if kinds else FairleadError.__name__
