@@ -11,7 +11,7 @@ from fairlead.answers.reply import Health
 from fairlead.answers.words import Phase
 from fairlead.controller.loop import Failure
 from fairlead.controller.reconcile import Chance, reconcile
-from fairlead.embedded.machines.kind import Life
+from fairlead.embedded.machines.kind import Life, Printed
 from fairlead.embedded.machines.next_move import Become, Destroy, Sight, next_move
 from fairlead.embedded.state_directory import StateDirectory
 from fairlead.embedded.store.database import Store
@@ -36,6 +36,7 @@ class StoredPlane:
         self.failed: dict[str, Failure] = {}
         self.moment = datetime(2026, 7, 1, 12, tzinfo=UTC)
         self.world = EmbeddedWorld(self.store, self.directory, STUB, self.now)
+        self.consoles: dict[str, Printed] = {}
         self.woken = 0
         self.is_stopped = False
         self._drawn = 0
@@ -50,6 +51,9 @@ class StoredPlane:
 
     def stop(self) -> None:
         self.is_stopped = True
+
+    def printed(self, machine: str) -> Printed:
+        return self.consoles.get(machine, Printed(power="", begin=0, data=b"", last_words=""))
 
     def failures(self) -> dict[str, Failure]:
         return self.failed

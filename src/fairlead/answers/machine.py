@@ -49,3 +49,20 @@ class Machines(Document, frozen=True, kw_only=True):
     """Machines of one pool or of all."""
 
     machines: tuple[MachineAnswer, ...]
+
+
+class MachineLog(Document, frozen=True, kw_only=True):
+    """
+    The end of what a machine printed since it last got power.
+
+    begin, end: where this is in all that it printed, in bytes. power: another value if it got
+    power again, from when on it counts anew; '' if it never did. last_words: how far its boot
+    came and what stopped it, or ''.
+    """
+
+    machine: str
+    power: str
+    begin: int
+    end: int
+    text: str
+    last_words: str

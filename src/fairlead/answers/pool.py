@@ -113,3 +113,24 @@ class Pools(Document, frozen=True, kw_only=True):
     """Every pool in short."""
 
     pools: tuple[PoolAnswer, ...]
+
+
+class KeptDocument(Document, frozen=True, kw_only=True):
+    """
+    A document that was, or is, in force for a pool.
+
+    at: since when; None if that was before documents were kept. actor: who asked for it; '' where
+    that is not known.
+    """
+
+    number: int
+    at: Moment | None
+    document: Json
+    actor: str = ""
+
+
+class PoolHistory(Document, frozen=True, kw_only=True):
+    """What a pool's owner declared, the oldest first; the last is in force."""
+
+    pool: str
+    documents: tuple[KeptDocument, ...]

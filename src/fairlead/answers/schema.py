@@ -12,8 +12,8 @@ import msgspec
 from fairlead.answers import VERSION
 from fairlead.answers.document import Document, Json
 from fairlead.answers.event import Events
-from fairlead.answers.machine import MachineDetail, Machines
-from fairlead.answers.pool import PoolDetail, Pools
+from fairlead.answers.machine import MachineDetail, MachineLog, Machines
+from fairlead.answers.pool import PoolDetail, PoolHistory, Pools
 from fairlead.answers.reply import (
     Applied,
     Copied,
@@ -38,6 +38,7 @@ ANSWERS: dict[str, type[Document]] = {
     "GET /v1/events": Events,
     "GET /v1/pools": Pools,
     "GET /v1/pools/{name}": PoolDetail,
+    "GET /v1/pools/{name}/history": PoolHistory,
     "PATCH /v1/pools/{name}": PatchedPool,
     "DELETE /v1/pools/{name}": Leaving,
     "POST /v1/pools/{name}/faults": Done,
@@ -47,6 +48,7 @@ ANSWERS: dict[str, type[Document]] = {
     "POST /v1/apply": Applied,
     "GET /v1/machines": Machines,
     "GET /v1/machines/{name}": MachineDetail,
+    "GET /v1/machines/{name}/log": MachineLog,
     "DELETE /v1/machines/{name}": Done,
     "POST /v1/machines/{name}/fault": Done,
 }

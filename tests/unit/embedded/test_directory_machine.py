@@ -27,10 +27,12 @@ from fairlead.answers.words import Fault
 from fairlead.embedded.machines.directory import DirectoryMachines, agent_command
 from fairlead.embedded.machines.kind import Life, Seed
 from fairlead.embedded.machines.process import (
+    LARGEST_ANSWER,
     LARGEST_CONSOLE,
     PID_FILE,
     find_process,
     list_processes,
+    printed_by,
 )
 from fairlead.errors import InputError, UnavailableError
 from process.tls_server import answer, make_pair, serving
@@ -318,6 +320,25 @@ def test_the_console_holds_the_last_boot_only(kind: DirectoryMachines, place: Pa
 
     assert (place / "console.log").read_text().count('"msg":"provisioned"') == 1
     assert len(parse_record((place / "root" / RECORD).read_bytes())) == 3
+
+
+def test_what_a_machine_printed_is_told_with_where_it_is_in_all_of_it(
+    kind: DirectoryMachines, place: Path
+) -> None:
+    kind.power_on(M, make_seed(), Fault.NONE)
+    wait_until(lambda: pids_of(place) == [], "the end of the agent")
+
+    printed = printed_by(place, kind.last_words(M))
+    with (place / "console.log").open("ab") as console:
+        console.write(b"x" * LARGEST_ANSWER)
+    later = printed_by(place, kind.last_words(M))
+    kind.power_on(M, make_seed(), Fault.NONE)
+
+    assert (printed.begin, printed.last_words) == (0, "provisioned")
+    assert b'"msg":"provisioned"' in printed.data
+    assert (later.begin, later.data) == (len(printed.data), b"x" * LARGEST_ANSWER)
+    assert printed_by(place, kind.last_words(M)).power not in ("", printed.power)
+    assert printed_by(place.parent / "never-made", "").data == b""
 
 
 CHANGES = ("os.mkdir", "os.remove", "os.rename", "os.rmdir", "os.posix_spawn")

@@ -1,5 +1,6 @@
 """The database survives a kill, has one writer, and is never opened by code that is too old."""
 
+import json
 import os
 import random
 import signal
@@ -235,6 +236,24 @@ def test_a_migration_is_applied_once() -> None:
     assert connection.execute("SELECT * FROM kept").fetchall() == [(1,), (2,)]
     assert version_of(connection) == 2
     connection.close()
+
+
+def test_pools_of_the_first_release_begin_their_history_with_what_is_in_force(
+    tmp_path: Path,
+) -> None:
+    directory = StateDirectory(tmp_path)
+    directory.make()
+    connection = sqlite3.connect(directory.database, isolation_level=None)
+    apply_migrations(connection, read_migrations()[:1])
+    text = json.dumps(pool_document())
+    connection.execute("INSERT INTO pools (name, document) VALUES ('workers', ?)", (text,))
+    connection.close()
+
+    with open_world(tmp_path) as world:
+        history = world.pools.read_history("workers")
+
+    assert [(kept.number, kept.at, kept.actor) for kept in history] == [(1, None, "")]
+    assert history[0].document == pool_document()
 
 
 def test_migrations_are_numbered_from_one_without_a_gap() -> None:

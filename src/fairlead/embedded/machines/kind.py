@@ -37,6 +37,21 @@ class Seed:
     user_data: bytes
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Printed:
+    """
+    The end of what a machine printed since it last got power, and what is known of its boot.
+
+    power: another value if it got power again; '' if it never did. begin: how many bytes it
+    printed before these.
+    """
+
+    power: str
+    begin: int
+    data: bytes
+    last_words: str
+
+
 class MachineKind(Protocol):
     """One way to have machines on this computer."""
 

@@ -16,6 +16,7 @@ import time
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
+from fairlead.embedded.machines.kind import Printed
 from fairlead.embedded.whole_file import write_whole
 from fairlead.errors import UnavailableError
 
@@ -35,6 +36,8 @@ CONSOLE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_CLOEX
 # Bytes. A machine that prints without end must not fill the disk.
 LARGEST_CONSOLE = 4 * 1024 * 1024
 CONSOLE_END = 16 * 1024
+# What a command may ask for at once.
+LARGEST_ANSWER = 256 * 1024
 
 PROCESSES = Path("/proc")
 BOOT_ID = PROCESSES / "sys/kernel/random/boot_id"
@@ -92,13 +95,18 @@ def trim_console(directory: Path) -> None:
 
 def console_end(directory: Path) -> bytes:
     """Return the last part of what the machine printed; b'' if it printed nothing."""
+    return read_console(directory, CONSOLE_END)[1]
+
+
+def read_console(directory: Path, most: int) -> tuple[int, bytes]:
+    """Return where the last part of what the machine printed begins, and that part."""
     try:
         with (directory / CONSOLE).open("rb") as console:
             size = console.seek(0, os.SEEK_END)
-            console.seek(max(0, size - CONSOLE_END))
-            return console.read(CONSOLE_END)
+            begin = console.seek(max(0, size - most))
+            return begin, console.read(most)
     except FileNotFoundError:
-        return b""
+        return 0, b""
 
 
 def find_process(directory: Path) -> int | None:
@@ -127,6 +135,14 @@ def find_start_ns(directory: Path) -> int | None:
         return (directory / PID_FILE).stat().st_mtime_ns
     except FileNotFoundError:
         return None
+
+
+def printed_by(directory: Path, last_words: str) -> Printed:
+    """Return the end of what the machine printed since it last got power."""
+    begin, data = read_console(directory, LARGEST_ANSWER)
+    started_ns = find_start_ns(directory)
+    power = "" if started_ns is None else str(started_ns)
+    return Printed(power=power, begin=begin, data=data, last_words=last_words)
 
 
 def list_processes(directory: Path) -> list[int]:

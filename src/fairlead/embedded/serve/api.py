@@ -14,12 +14,14 @@ from starlette.routing import Route
 
 from fairlead.answers.event import Events
 from fairlead.answers.reply import Copied, Done
+from fairlead.embedded.serve.api_kept import KeptRoutes
 from fairlead.embedded.serve.api_machines import MachineRoutes
 from fairlead.embedded.serve.api_pools import PoolRoutes
 from fairlead.embedded.serve.api_request import (
     Plane,
     answer_error,
     answered,
+    moment_asked,
     number_asked,
     read_fields,
 )
@@ -42,6 +44,7 @@ def make_api(plane: Plane) -> Starlette:
             Route("/v1/events", own.list_events, methods=["GET"]),
             *PoolRoutes(plane).routes(),
             *MachineRoutes(plane).routes(),
+            *KeptRoutes(plane).routes(),
         ],
         exception_handlers={
             FairleadError: answer_error,
@@ -74,7 +77,7 @@ class _PlaneRoutes:
         return answered(Copied(file=copy.name))
 
     async def list_events(self, request: Request) -> Response:
-        """Return the latest events, oldest first; of one pool or one machine if that is asked."""
+        """Return the latest events, oldest first; of one pool or machine, or since a moment."""
         limit = number_asked(request, "limit", DEFAULT_EVENTS, MOST_EVENTS)
         pool = request.query_params.get("pool", "")
         machine = request.query_params.get("machine", "")
@@ -83,5 +86,10 @@ class _PlaneRoutes:
             found = journal.read_machine_events(machine)
         else:
             found = journal.read_events(pool) if pool else journal.read_all(limit)
-        kept = tuple(event for event in found if not pool or event.pool == pool)
+        since = moment_asked(request, "since")
+        kept = tuple(
+            event
+            for event in found
+            if (not pool or event.pool == pool) and (since is None or event.at >= since)
+        )
         return answered(Events(events=kept[-limit:]))

@@ -11,12 +11,12 @@ from starlette.routing import Route
 from fairlead.answers.leaf import LeafDifference
 from fairlead.answers.machine import MachineAnswer, MachineDetail, Machines
 from fairlead.answers.reply import Done
-from fairlead.answers.text import moment_text
 from fairlead.answers.words import Fault
 from fairlead.contract.boot_report import ignored_in, parse_report
 from fairlead.contract.json_text import parse_json, plain
 from fairlead.controller.observe import observe
 from fairlead.controller.think import think
+from fairlead.decision.explain import moment
 from fairlead.embedded.serve.api_request import Plane, answered, no_such, read_fields
 from fairlead.embedded.store.machines import StoredMachine
 from fairlead.errors import InputError
@@ -117,7 +117,7 @@ class MachineRoutes:
         machine, world = stored.machine, self._plane.world
         if stored.gone_at is not None:
             reason = machine.reason or "nobody said why"
-            return (), f"{machine.name} is gone since {moment_text(stored.gone_at)}: {reason}."
+            return (), f"{machine.name} is gone since {moment(stored.gone_at)}: {reason}."
         now = self._plane.now()
         seen = observe(machine.pool, world.world())
         thought = think(seen, now)

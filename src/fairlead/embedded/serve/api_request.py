@@ -19,6 +19,7 @@ from fairlead.answers.reply import Health, Refusal, Refused
 from fairlead.answers.text import encode
 from fairlead.contract.json_text import Pairs, parse_json, plain
 from fairlead.controller.loop import Failure
+from fairlead.embedded.machines.kind import Printed
 from fairlead.embedded.store.world import EmbeddedWorld
 from fairlead.errors import (
     ConflictError,
@@ -29,7 +30,7 @@ from fairlead.errors import (
     UnavailableError,
 )
 from fairlead.inputs.leaf import Json
-from fairlead.inputs.shape import kind_of
+from fairlead.inputs.shape import kind_of, moment_text
 
 # Four times what a command reads from a file.
 LARGEST_BODY = 16 << 20
@@ -63,6 +64,9 @@ class Plane(Protocol):
 
     def health(self) -> Health:
         """Return what is running."""
+
+    def printed(self, machine: str) -> Printed:
+        """Return the end of what a machine printed."""
 
     def failures(self) -> Mapping[str, Failure]:
         """Return the pools whose last pass failed, and why."""
@@ -115,9 +119,15 @@ def number_asked(request: Request, name: str, otherwise: int, most: int) -> int:
     text = request.query_params.get(name)
     if text is None:
         return otherwise
-    if not text.isascii() or not text.isdigit() or not 0 < int(text[:9]) <= most:
+    if not text.isascii() or not text.isdigit() or not 0 < int(text[:15]) <= most:
         raise InputError(f"found {kind_of(text)}, expected a number from 1 to {most}", field=name)
     return int(text)
+
+
+def moment_asked(request: Request, name: str) -> datetime | None:
+    """Return a moment of the query, or None. Raises InputError."""
+    text = request.query_params.get(name)
+    return datetime.fromisoformat(moment_text(text, name)) if text else None
 
 
 def answered(answer: Document, status: int = 200) -> Response:

@@ -11,14 +11,15 @@ from __future__ import annotations
 import http.client
 import json
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import TypeVar
 from urllib.parse import quote, urlencode
 
 from fairlead.answers.document import Document, Json
 from fairlead.answers.event import Events
-from fairlead.answers.machine import MachineDetail, Machines
+from fairlead.answers.machine import MachineDetail, MachineLog, Machines
 from fairlead.answers.plan import Plan
-from fairlead.answers.pool import PoolDetail, Pools
+from fairlead.answers.pool import PoolDetail, PoolHistory, Pools
 from fairlead.answers.reply import (
     Applied,
     Copied,
@@ -32,7 +33,7 @@ from fairlead.answers.reply import (
     Refusal,
     Refused,
 )
-from fairlead.answers.text import decode, plain
+from fairlead.answers.text import decode, moment_text, plain
 from fairlead.answers.words import Fault
 from fairlead.embedded.serve.unix_socket import connect
 from fairlead.embedded.state_directory import StateDirectory
@@ -44,6 +45,7 @@ from fairlead.errors import (
     TrustError,
     UnavailableError,
 )
+from fairlead.telling.errno_text import os_problem
 
 # The slowest answer, a plan for a fleet, takes seconds.
 TIMEOUT_S = 120.0
@@ -89,6 +91,10 @@ class Client:
     def pool(self, name: str) -> PoolDetail:
         """Return one pool in full."""
         return self._ask(PoolDetail, "GET", "pools", name)
+
+    def history(self, name: str) -> PoolHistory:
+        """Return what a pool's owner declared, the oldest first."""
+        return self._ask(PoolHistory, "GET", "pools", name, "history")
 
     def patch_pool(
         self, name: str, spec: Fields, plan: Plan | None = None, *, dry_run: bool
@@ -139,6 +145,11 @@ class Client:
         """Return one machine in full."""
         return self._ask(MachineDetail, "GET", "machines", name)
 
+    def machine_log(self, name: str, *, after: int = 0) -> MachineLog:
+        """Return the end of what a machine printed; what follows `after` bytes, if it is so far."""
+        query = {"after": str(after) if after else ""}
+        return self._ask(MachineLog, "GET", "machines", name, "log", query=query)
+
     def delete_machine(self, name: str, *, force: bool = False) -> Done:
         """Tell a machine to leave; force: without waiting for its drain."""
         return self._ask(Done, "DELETE", "machines", name, body={"force": force})
@@ -147,9 +158,21 @@ class Client:
         """Say what a machine does wrong from here on."""
         return self._ask(Done, "POST", "machines", name, "fault", body={"fault": fault.value})
 
-    def events(self, pool: str = "", *, limit: int | None = None) -> Events:
-        """Return the latest events, the oldest first; of one pool if that is asked."""
-        query = {"pool": pool, "limit": str(limit) if limit else ""}
+    def events(
+        self,
+        pool: str = "",
+        *,
+        machine: str = "",
+        since: datetime | None = None,
+        limit: int | None = None,
+    ) -> Events:
+        """Return the latest events, the oldest first; of one pool or machine if that is asked."""
+        query = {
+            "pool": pool,
+            "machine": machine,
+            "since": moment_text(since) if since else "",
+            "limit": str(limit) if limit else "",
+        }
         return self._ask(Events, "GET", "events", query=query)
 
     def _ask(
@@ -183,7 +206,7 @@ class Client:
                 f"no control plane runs in {self._directory.path} (start one: fairlead up)"
             ) from error
         except (OSError, http.client.HTTPException) as error:
-            told = str(error) or type(error).__name__
+            told = os_problem(error) if isinstance(error, OSError) else type(error).__name__
             raise UnavailableError(
                 f"the control plane in {self._directory.path} did not answer: {told}"
             ) from error

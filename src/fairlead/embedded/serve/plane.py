@@ -23,6 +23,8 @@ from fairlead.controller.loop import Failure, Loop
 from fairlead.controller.reconcile import Chance
 from fairlead.controller.replay import prove_replay
 from fairlead.embedded.machines.drive import Driver
+from fairlead.embedded.machines.place import place_of
+from fairlead.embedded.machines.process import printed_by
 from fairlead.embedded.serve.api import make_api
 from fairlead.embedded.serve.apply import apply
 from fairlead.embedded.serve.certificates import make_or_read
@@ -39,7 +41,7 @@ from fairlead.inputs.platform_inputs import Stub
 from fairlead.payload.app import make_app
 
 if TYPE_CHECKING:
-    from fairlead.embedded.machines.kind import MachineKind
+    from fairlead.embedded.machines.kind import MachineKind, Printed
     from fairlead.embedded.state_directory import StateDirectory
 
 # Passes between two looks at the machines: a fleet of changed pools must not stop boots.
@@ -107,6 +109,11 @@ class ControlPlane:
             machines=self._kind.name,
             pools=len(self.world.pools.list_pools()),
         )
+
+    def printed(self, machine: str) -> Printed:
+        """Return the end of what a machine printed."""
+        place = place_of(self.directory.machines, machine)
+        return printed_by(place, self._kind.last_words(machine))
 
     def failures(self) -> Mapping[str, Failure]:
         """Return the pools whose last pass failed, and why."""

@@ -11,11 +11,12 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, replace
+from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
 
 from fairlead.answers.plan import Plan
-from fairlead.answers.pool import PoolStatus
+from fairlead.answers.pool import KeptDocument, PoolStatus
 from fairlead.controller.observe import PoolDocuments, Resolved
 from fairlead.embedded.store.database import Store
 from fairlead.embedded.store.values import parse_document, render_document, render_value
@@ -149,6 +150,21 @@ class StoredPools:
                 "ON CONFLICT DO UPDATE SET number = number + 1, document = excluded.document",
                 (text,),
             )
+
+    def read_history(self, pool: str) -> tuple[KeptDocument, ...]:
+        """Return the documents that were in force, the oldest first; the last one is."""
+        rows = self._store.rows(
+            "SELECT number, at, actor, document FROM documents WHERE pool = ? ORDER BY number", pool
+        )
+        return tuple(
+            KeptDocument(
+                number=row["number"],
+                at=datetime.fromisoformat(row["at"]) if row["at"] else None,
+                document=parse_document(row["document"]),
+                actor=row["actor"],
+            )
+            for row in rows
+        )
 
     # What the controller remembers, and what the owner sees.
 
