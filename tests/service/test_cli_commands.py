@@ -438,7 +438,7 @@ def test_a_pool_tells_its_story(workers: Commands, other: str) -> None:
 
     told = workers.run("timeline", "workers")
 
-    kinds = [line.split()[2] for line in told.out.splitlines()[1:]]
+    kinds = [line.split()[1] for line in told.out.splitlines()[1:]]
     assert kinds[0] == "PoolAdopted"
     assert kinds[-1] == "RolloutCompleted"
     assert kinds.count("MachineLeaves") == 3

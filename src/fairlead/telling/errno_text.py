@@ -46,7 +46,7 @@ def _said(error: OSError) -> str:
     if error.errno in _SAYS:
         return _SAYS[error.errno]
     if isinstance(error, TimeoutError):
-        return _SAYS[errno.ETIMEDOUT]
+        return "timed out"
     told = str(error.strerror or error) or type(error).__name__
     name = errno.errorcode.get(error.errno or 0, "")
     return f"the system refused it: {told}" + (f" ({name})" if name else "")

@@ -26,7 +26,7 @@ def test_groups_are_offered_first(shell: Shell) -> None:
 
 
 def test_commands_of_a_group_are_offered(shell: Shell) -> None:
-    assert shell.offers("fairlead rollout ") == ["halt", "status", "watch"]
+    assert shell.offers("fairlead rollout ") == ["halt", "status", "undo", "watch"]
     assert shell.offers("fairlead rollout --h") == ["--help"]
     assert shell.offers("fairlead pool re") == ["resume"]
     assert shell.offers("fairlead userdata ") == ["cse-command", "inspect", "render"]
@@ -155,6 +155,6 @@ def test_every_argument_is_completed_or_is_a_value_of_one_s_own() -> None:
         if action.nargs != 0 and not action.choices and action.type is None
     }
 
-    completed = {"POOL", "NAME", "POOL|MACHINE", "LEAF=VALUE"}
+    completed = {"POOL", "MACHINE", "NAME", "POOL|MACHINE", "LEAF=VALUE"}
     own = {"MOMENT", "TEXT", "ID", "TEAM", "KEY=VALUE", "VERSION", "URL"}
     assert free == completed | own

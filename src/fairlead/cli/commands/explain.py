@@ -5,7 +5,15 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 from fairlead.cli.flags import add_plane_flags, describe_command
-from fairlead.cli.request import find_subject, plane_of, write_answer
+from fairlead.cli.request import find_subject, plane_of
+from fairlead.cli.watching import add_watch, show_answer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from fairlead.answers.machine import MachineDetail
+    from fairlead.answers.pool import PoolDetail
+    from fairlead.cli.screens.blocks import Block
+    from fairlead.embedded.serve.client import Client
 
 EXAMPLE = """\
 example: is anything of this pool being replaced, and why?
@@ -22,25 +30,33 @@ def add_commands(parser: ArgumentParser) -> None:
     purpose = "Say why machines are, or are not, being replaced."
     describe_command(parser, purpose, EXAMPLE, _run)
     parser.add_argument("name", metavar="POOL|MACHINE")
+    add_watch(parser)
     add_plane_flags(parser)
 
 
 def _run(arguments: Namespace) -> int:
+    client = plane_of(arguments)
+    return show_answer(arguments, lambda: _asked(client, arguments.name), _blocks)
+
+
+def _asked(client: Client, name: str) -> PoolDetail | MachineDetail:
+    from fairlead.answers.pool import PoolDetail
+    from fairlead.cli.clock import present
+    from fairlead.telling.summary import summary_of
+
+    found = find_subject(client, name)
+    if isinstance(found, PoolDetail):
+        # Ages are told on the clock of whoever looks.
+        return found.but(summary=summary_of(found, found.plan, present()))
+    return found
+
+
+def _blocks(found: PoolDetail | MachineDetail) -> list[Block]:
     from fairlead.answers.pool import PoolDetail
     from fairlead.cli.clock import present
     from fairlead.cli.screens.machine import explain_machine_blocks
     from fairlead.cli.screens.pool import explain_blocks
-    from fairlead.cli.screens.show import write_blocks
-    from fairlead.telling.summary import summary_of
 
-    found, now = find_subject(plane_of(arguments), arguments.name), present()
     if isinstance(found, PoolDetail):
-        # Ages are told on the clock of whoever looks.
-        found = found.but(summary=summary_of(found, found.plan, now))
-    if arguments.json:
-        write_answer(found)
-    elif isinstance(found, PoolDetail):
-        write_blocks(explain_blocks(found, now))
-    else:
-        write_blocks(explain_machine_blocks(found, now))
-    return 0
+        return explain_blocks(found, present())
+    return explain_machine_blocks(found, present())

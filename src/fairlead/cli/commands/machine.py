@@ -7,7 +7,9 @@ from argparse import ArgumentParser, Namespace
 
 from fairlead.answers.words import Fault
 from fairlead.cli.flags import add_command, add_dry_run
+from fairlead.cli.output import FORM, WIDE
 from fairlead.cli.request import plane_of, write_answer, write_json
+from fairlead.cli.watching import add_watch, show_answer
 from fairlead.errors import InputError
 
 LIST_EXAMPLE = """\
@@ -44,8 +46,10 @@ def add_commands(parser: ArgumentParser) -> None:
     listing = add_command(commands, "list", "list machines", LIST_EXAMPLE, _list)
     listing.add_argument("pool", nargs="?", metavar="POOL", help="of this pool only")
     listing.add_argument("--gone", action="store_true", help="also those that left")
+    add_watch(listing)
     show = add_command(commands, "show", "show one machine in full", SHOW_EXAMPLE, _show)
     show.add_argument("name", metavar="NAME", help="name of the machine")
+    add_watch(show)
     delete = add_command(commands, "delete", "remove one machine", DELETE_EXAMPLE, _delete)
     delete.add_argument("name", metavar="NAME", help="name of the machine")
     delete.add_argument("--force", action="store_true", help="do not wait for its drain")
@@ -60,31 +64,27 @@ def add_commands(parser: ArgumentParser) -> None:
 
 
 def _list(arguments: Namespace) -> int:
-    found = plane_of(arguments).machines(arguments.pool or "", with_gone=arguments.gone)
-    if arguments.json:
-        write_answer(found)
-        return 0
     from fairlead.cli.clock import present
-    from fairlead.cli.screens.blocks import line
-    from fairlead.cli.screens.machine import machines_grid
-    from fairlead.cli.screens.show import write_blocks
+    from fairlead.cli.screens.machine import machines_blocks
 
-    grid = machines_grid(found.machines, present())
-    write_blocks([grid] if found.machines else [line("no machine")])
-    return 0
+    client, is_wide = plane_of(arguments), FORM.get() == WIDE
+    return show_answer(
+        arguments,
+        lambda: client.machines(arguments.pool or "", with_gone=arguments.gone),
+        lambda found: machines_blocks(found, present(), is_wide=is_wide),
+    )
 
 
 def _show(arguments: Namespace) -> int:
-    machine = plane_of(arguments).machine(arguments.name)
-    if arguments.json:
-        write_answer(machine)
-        return 0
     from fairlead.cli.clock import present
     from fairlead.cli.screens.machine import machine_blocks
-    from fairlead.cli.screens.show import write_blocks
 
-    write_blocks(machine_blocks(machine, present()))
-    return 0
+    client = plane_of(arguments)
+    return show_answer(
+        arguments,
+        lambda: client.machine(arguments.name),
+        lambda machine: machine_blocks(machine, present()),
+    )
 
 
 def _delete(arguments: Namespace) -> int:

@@ -5,8 +5,11 @@ from __future__ import annotations
 import sys
 from argparse import ArgumentParser, Namespace
 
+from fairlead.cli.commands.history import add_history
 from fairlead.cli.flags import add_command, add_dry_run, add_yes
+from fairlead.cli.output import FORM, WIDE
 from fairlead.cli.request import plane_of, write_answer
+from fairlead.cli.watching import add_watch, show_answer
 from fairlead.errors import InputError
 
 TYPE_CHECKING = False
@@ -14,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from fairlead.answers.reply import PatchedPool
+    from fairlead.cli.flags import Commands
     from fairlead.inputs.leaf import Json
 
 LIST_EXAMPLE = """\
@@ -60,10 +64,7 @@ example: the pool and all its machines
 def add_commands(parser: ArgumentParser) -> None:
     """Add the commands of pool."""
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    add_command(commands, "list", "list the pools", LIST_EXAMPLE, _list)
-    show = add_command(commands, "show", "show one pool in full", SHOW_EXAMPLE, _show)
-    _add_name(show)
-    show.add_argument("--yaml", action="store_true", help="its document, to edit and apply again")
+    _add_looks(commands)
     _add_apply(add_command(commands, "apply", "apply a file of pools", APPLY_EXAMPLE, _apply))
     scale = add_command(commands, "scale", "change how many machines", SCALE_EXAMPLE, _scale)
     _add_name(scale)
@@ -90,6 +91,15 @@ def add_commands(parser: ArgumentParser) -> None:
     add_dry_run(delete)
 
 
+def _add_looks(commands: Commands) -> None:
+    add_watch(add_command(commands, "list", "list the pools", LIST_EXAMPLE, _list))
+    show = add_command(commands, "show", "show one pool in full", SHOW_EXAMPLE, _show)
+    _add_name(show)
+    show.add_argument("--yaml", action="store_true", help="its document, to edit and apply again")
+    add_watch(show)
+    add_history(commands)
+
+
 def _add_name(parser: ArgumentParser) -> None:
     parser.add_argument("name", metavar="NAME", help="name of the pool")
 
@@ -101,35 +111,29 @@ def _add_apply(parser: ArgumentParser) -> None:
 
 
 def _list(arguments: Namespace) -> int:
-    answer = plane_of(arguments).pools()
-    if arguments.json:
-        write_answer(answer)
-        return 0
-    from fairlead.cli.screens.blocks import line
-    from fairlead.cli.screens.pool import pool_grid
-    from fairlead.cli.screens.show import write_blocks
+    from fairlead.cli.screens.pool import pools_blocks
 
-    empty = line("no pool yet: fairlead apply -f examples/pool.yaml")
-    write_blocks([pool_grid(answer.pools)] if answer.pools else [empty])
-    return 0
+    is_wide = FORM.get() == WIDE
+    return show_answer(
+        arguments, plane_of(arguments).pools, lambda found: pools_blocks(found, is_wide=is_wide)
+    )
 
 
 def _show(arguments: Namespace) -> int:
-    pool = plane_of(arguments).pool(arguments.name)
+    client = plane_of(arguments)
     if arguments.yaml:
         from fairlead.cli.yaml_text import yaml_of
 
-        sys.stdout.write(yaml_of(pool.document))
-        return 0
-    if arguments.json:
-        write_answer(pool)
+        sys.stdout.write(yaml_of(client.pool(arguments.name).document))
         return 0
     from fairlead.cli.clock import present
     from fairlead.cli.screens.pool import pool_blocks
-    from fairlead.cli.screens.show import write_blocks
 
-    write_blocks(pool_blocks(pool, present()))
-    return 0
+    return show_answer(
+        arguments,
+        lambda: client.pool(arguments.name),
+        lambda pool: pool_blocks(pool, present()),
+    )
 
 
 def _apply(arguments: Namespace) -> int:

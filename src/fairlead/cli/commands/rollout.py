@@ -5,8 +5,10 @@ from __future__ import annotations
 import sys
 from argparse import ArgumentParser, Namespace
 
+from fairlead.cli.commands.history import add_undo
 from fairlead.cli.flags import add_command, add_dry_run, add_timeout
 from fairlead.cli.request import plane_of, write_answer
+from fairlead.cli.watching import add_watch, show_answer
 from fairlead.errors import InputError
 
 TYPE_CHECKING = False
@@ -14,7 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fairlead.answers.machine import MachineAnswer
-    from fairlead.answers.pool import PoolAnswer
+    from fairlead.answers.pool import PoolAnswer, PoolDetail, Pools
+    from fairlead.cli.screens.blocks import Block
     from fairlead.embedded.serve.client import Client
 
 STATUS_EXAMPLE = """\
@@ -46,10 +49,12 @@ def add_commands(parser: ArgumentParser) -> None:
     purpose = "say how far rollouts are and what they wait for"
     status = add_command(commands, "status", purpose, STATUS_EXAMPLE, _status)
     status.add_argument("pool", nargs="?", metavar="POOL")
+    add_watch(status)
     purpose = "show a rollout until it is complete"
     watch = add_command(commands, "watch", purpose, WATCH_EXAMPLE, _watch)
     watch.add_argument("pool", metavar="POOL")
     add_timeout(watch)
+    add_undo(commands)
     halt = add_command(commands, "halt", "stop replacing machines", HALT_EXAMPLE, _halt)
     halt.add_argument("pool", nargs="?", metavar="POOL")
     halt.add_argument("--all", action="store_true", help="the kill switch, for every pool")
@@ -59,36 +64,35 @@ def add_commands(parser: ArgumentParser) -> None:
 def _status(arguments: Namespace) -> int:
     client = plane_of(arguments)
     if arguments.pool:
-        detail = client.pool(arguments.pool)
-        pools: list[tuple[PoolAnswer, Sequence[MachineAnswer]]] = [(detail, detail.machines)]
-    else:
-        listed = client.pools()
-        pools = _with_machines(client, listed.pools)
-    if arguments.json:
-        write_answer(detail if arguments.pool else listed)
-        return 0
-    from fairlead.cli.clock import present
+        return show_answer(arguments, lambda: client.pool(arguments.pool), _one_pool)
+    return show_answer(arguments, client.pools, lambda found: _all_pools(client, found))
+
+
+def _one_pool(pool: PoolDetail) -> list[Block]:
+    return _pool_blocks([(pool, pool.machines)])
+
+
+def _all_pools(client: Client, found: Pools) -> list[Block]:
+    """One question for the machines of all pools, however many there are."""
     from fairlead.cli.screens.blocks import line
+
+    by_pool: dict[str, list[MachineAnswer]] = {pool.name: [] for pool in found.pools}
+    for machine in client.machines().machines:
+        by_pool.get(machine.pool, []).append(machine)
+    return _pool_blocks([(pool, by_pool[pool.name]) for pool in found.pools]) or [
+        line("no pool yet")
+    ]
+
+
+def _pool_blocks(pools: Sequence[tuple[PoolAnswer, Sequence[MachineAnswer]]]) -> list[Block]:
+    from fairlead.cli.clock import present
     from fairlead.cli.screens.rollout import rollout_blocks
-    from fairlead.cli.screens.show import write_blocks
     from fairlead.cli.screens.width import width_of
 
     width, now = width_of(sys.stdout), present()
-    blocks = [
+    return [
         block for pool, machines in pools for block in rollout_blocks(pool, machines, width, now)
     ]
-    write_blocks(blocks or [line("no pool yet")])
-    return 0
-
-
-def _with_machines(
-    client: Client, pools: Sequence[PoolAnswer]
-) -> list[tuple[PoolAnswer, Sequence[MachineAnswer]]]:
-    """One question for the machines of all pools, however many there are."""
-    by_pool: dict[str, list[MachineAnswer]] = {pool.name: [] for pool in pools}
-    for machine in client.machines().machines:
-        by_pool.get(machine.pool, []).append(machine)
-    return [(pool, by_pool[pool.name]) for pool in pools]
 
 
 def _watch(arguments: Namespace) -> int:

@@ -2,27 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from datetime import datetime
 
 from fairlead.answers.event import Event
-from fairlead.answers.machine import MachineAnswer, MachineDetail
+from fairlead.answers.machine import MachineAnswer, MachineDetail, Machines
 from fairlead.answers.words import Fault
-from fairlead.cli.screens.blocks import BAD, QUIET, STRONG, Block, Cell, Grid, Toned, fact, line
+from fairlead.cli.screens.blocks import (
+    BAD,
+    QUIET,
+    STRONG,
+    Block,
+    Cell,
+    Grid,
+    Line,
+    Toned,
+    fact,
+    line,
+)
 from fairlead.cli.screens.leaves import leaf_grid
 from fairlead.cli.screens.rollout import machine_grid, phase_cell
+from fairlead.decision.explain import moment
 from fairlead.telling.spoken_time import age_of, boot_text
 
 # When, what, and in words: an event, or a moment of a machine's life that is none.
 StoryLine = tuple[datetime, str, str]
 
 
-def machines_grid(machines: Sequence[MachineAnswer], now: datetime) -> Grid:
-    """Return a table of machines of all pools."""
-    grid = machine_grid(machines, now, indent=0)
-    pools = [machine.pool for machine in machines]
-    rows = tuple((row[0], pool, *row[1:]) for row, pool in zip(grid.rows, pools, strict=True))
-    return Grid((grid.headings[0], "POOL", *grid.headings[1:]), rows)
+def machines_blocks(found: Machines, now: datetime, *, is_wide: bool = False) -> list[Block]:
+    """Return machines of all pools; a wide table also says when, how and from what they came."""
+    if not found.machines:
+        return [line("no machine")]
+    grid = machine_grid(found.machines, now, indent=0)
+    rows = tuple(
+        (row[0], machine.pool, *row[1:-1], *(_origin(machine) if is_wide else ()), row[-1])
+        for row, machine in zip(grid.rows, found.machines, strict=True)
+    )
+    first, *rest, last = grid.headings
+    origin = ("MADE", "READY", "BOOTED", "KIND", "FAULT") if is_wide else ()
+    return [Grid((first, "POOL", *rest, *origin, last), rows)]
+
+
+def _origin(machine: MachineAnswer) -> tuple[Cell, ...]:
+    fault = machine.fault
+    return (
+        moment(machine.created_at),
+        moment(machine.ready_at) if machine.ready_at else "",
+        machine.booted,
+        machine.kind,
+        "" if fault is Fault.NONE else fault.value,
+    )
 
 
 def machine_blocks(machine: MachineDetail, now: datetime) -> list[Block]:
@@ -87,14 +116,15 @@ def _ago(moment: datetime | None, now: datetime) -> str:
 
 
 def story_blocks(lines: Iterable[StoryLine]) -> list[Block]:
-    """Return a story, the oldest first, on the clock of whoever looks."""
+    """Return a story, the oldest first; times are UTC, as in every sentence."""
     rows = tuple(
-        (Toned(clock_text(when), QUIET), kind, says)
+        (Toned(moment(when), QUIET), kind, says)
         for when, kind, says in sorted(lines, key=lambda told: told[0])
     )
     return [Grid(("AT", "EVENT", "SAYS"), rows)] if rows else [line("no event yet")]
 
 
-def clock_text(moment: datetime) -> str:
-    """Return a moment in local time, to the second."""
-    return moment.astimezone().strftime("%Y-%m-%d %H:%M:%S")
+def event_line(event: Event) -> Line:
+    """Return an event on one line, for those that follow."""
+    about = event.machine or event.pool
+    return line(Toned(moment(event.at), QUIET), f"  {about}  {event.kind.value}  ", event.says)

@@ -35,6 +35,7 @@ from fairlead.cli.screens.rollout import (
     state_cell,
     wait_lines,
 )
+from fairlead.decision.explain import moment
 from fairlead.telling.counted import counted
 from fairlead.telling.spoken_time import age_of, boot_text
 
@@ -139,8 +140,8 @@ def _said(machine: MachineAnswer) -> Cell:
 
 
 def _event_line(event: Event) -> Line:
-    clock = event.at.astimezone().strftime("%H:%M:%S")
-    return line(Toned(f"{clock}  {event.machine or event.pool}  ", QUIET), event.says)
+    told = f"{moment(event.at)}  {event.machine or event.pool}  "
+    return line(Toned(told, QUIET), event.says)
 
 
 def next_commands(pools: Pools, machines: Machines) -> list[str]:

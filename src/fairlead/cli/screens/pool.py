@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from fairlead.answers.leaf import LeafDifference
-from fairlead.answers.pool import Condition, PoolAnswer, PoolDetail, RevisionName
+from fairlead.answers.pool import Condition, PoolAnswer, PoolDetail, Pools, RevisionName
 from fairlead.cli.screens.blocks import (
     BAD,
     GOOD,
@@ -27,8 +27,15 @@ from fairlead.telling.spoken_time import age_of
 CONDITION_TONES = {"True": GOOD, "False": QUIET, "Unknown": BAD}
 
 
-def pool_grid(pools: Iterable[PoolAnswer]) -> Grid:
-    """Return a table of pools."""
+def pools_blocks(found: Pools, *, is_wide: bool = False) -> list[Block]:
+    """Return all pools, or what to do if there is none."""
+    if not found.pools:
+        return [line("no pool yet: fairlead apply -f examples/pool.yaml")]
+    return [pool_grid(found.pools, is_wide=is_wide)]
+
+
+def pool_grid(pools: Iterable[PoolAnswer], *, is_wide: bool = False) -> Grid:
+    """Return a table of pools; a wide one also says how they are rolled, and how they stand."""
     rows = tuple(
         (
             pool.name,
@@ -38,12 +45,16 @@ def pool_grid(pools: Iterable[PoolAnswer]) -> Grid:
             str(pool.updated),
             str(pool.available),
             str(len(pool.held) or ""),
+            *((str(pool.total), pool.strategy.value) if is_wide else ()),
             "; ".join(wait.says for wait in pool.waits),
+            *((pool.summary,) if is_wide else ()),
         )
         for pool in pools
     )
-    headings = ("POOL", "STATE", "VERSION", "DESIRED", "UPDATED", "AVAILABLE", "HELD", "WAITS FOR")
-    return Grid(headings, rows)
+    counts = ("POOL", "STATE", "VERSION", "DESIRED", "UPDATED", "AVAILABLE", "HELD")
+    if is_wide:
+        return Grid((*counts, "TOTAL", "STRATEGY", "WAITS FOR", "SAYS"), rows)
+    return Grid((*counts, "WAITS FOR"), rows)
 
 
 def explain_blocks(pool: PoolDetail, now: datetime) -> list[Block]:

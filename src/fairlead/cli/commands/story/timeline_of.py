@@ -12,7 +12,7 @@ from fairlead.boots.boot import BootTimeline, boot_timeline_of, parse_boots, tim
 from fairlead.boots.draw_page import draw_page
 from fairlead.boots.draw_svg import draw_svg
 from fairlead.boots.draw_text import draw_text
-from fairlead.cli.commands.timeline_files import drawing_width, write_drawing
+from fairlead.cli.commands.story.timeline_files import drawing_width, write_drawing
 from fairlead.cli.request import find_subject, plane_of, write_json
 from fairlead.cli.screens.blocks import line
 from fairlead.cli.screens.machine import event_story, story_blocks, story_of

@@ -77,18 +77,18 @@ def _add_drawing(parser: ArgumentParser, small: str) -> None:
 
 
 def _of(arguments: Namespace) -> int:
-    from fairlead.cli.commands.timeline_of import run_of
+    from fairlead.cli.commands.story.timeline_of import run_of
 
     return run_of(arguments)
 
 
 def _show(arguments: Namespace) -> int:
-    from fairlead.cli.commands.timeline_files import run_show
+    from fairlead.cli.commands.story.timeline_files import run_show
 
     return run_show(arguments)
 
 
 def _compare(arguments: Namespace) -> int:
-    from fairlead.cli.commands.timeline_files import run_compare
+    from fairlead.cli.commands.story.timeline_files import run_compare
 
     return run_compare(arguments)
