@@ -12,9 +12,10 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gen
 # LOCKED=1 installs what locks/ names, by hash, and nothing else.
 LOCKED ?=
 ARGS ?=
+PREFIX ?= $(HOME)/.local
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check fix test slow demo demo-node agent bench bench-boot bench-fleet lock sbom dist
+.PHONY: help setup check fix test slow demo demo-node manual agent bench bench-boot bench-fleet lock sbom dist
 
 help: ## print this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -67,6 +68,9 @@ demo: $(RUNTIME) ## start a control plane and three nodes on this computer (no r
 
 demo-node: ## boot one node in a directory, from a real config, and draw the boot (no root)
 	@PYTHON=$(PYTHON) deploy/node/demo.sh
+
+manual: $(RUNTIME) ## install man pages and shell completion; PREFIX=~/.local or /usr/local, DESTDIR
+	@$(BIN)/python -m fairlead.cli.manual $(DESTDIR)$(PREFIX)
 
 agent: ## build what ships to nodes: build/agent (a tree) and a .deb; reproducible
 	$(PYTHON) deploy/node/build_agent.py build $(ARGS)

@@ -32,30 +32,30 @@ column if a file is wrong.
 
 `fairlead` alone prints its help, a group without a command that group's help on stderr; both exit
 with 2, since nothing was asked for.
-
-## Exit codes
-
-| code | means |
-| --- | --- |
-| 0 | done; for `plan`: no machine would be disturbed; for `diff`: nothing differs |
-| 1 | you were asked and said no |
-| 2 | something that you wrote must change; a file's problems are listed by line and column |
-| 3 | a proof did not hold |
-| 4 | no answer in time; or a rollout waits for something that only a person can end |
-| 5 | somebody else wrote first, or the plan that was shown no longer holds |
-| 10 | `plan`: machines would be disturbed; `diff`: something differs |
-| 70 | a defect of ours |
-| 74 | stdout takes no more (a full disk); what was asked for may have been done |
-| 130 | Ctrl-C; a rollout that was followed goes on |
-| 141 | whoever read stdout left; what was asked for may have been done |
-| 143 | SIGTERM, as 130 |
 """
+
+EXIT_CODES = (
+    (0, "done; for `plan`: no machine would be disturbed; for `diff`: nothing differs"),
+    (1, "you were asked and said no"),
+    (2, "something that you wrote must change; a file's problems are listed by line and column"),
+    (3, "a proof did not hold"),
+    (4, "no answer in time; or a rollout waits for something that only a person can end"),
+    (5, "somebody else wrote first, or the plan that was shown no longer holds"),
+    (10, "`plan`: machines would be disturbed; `diff`: something differs"),
+    (70, "a defect of ours"),
+    (74, "stdout takes no more (a full disk); what was asked for may have been done"),
+    (130, "Ctrl-C; a rollout that was followed goes on"),
+    (141, "whoever read stdout left; what was asked for may have been done"),
+    (143, "SIGTERM, as 130"),
+)
 
 
 def render_reference() -> str:
     """Return the whole page."""
     top = command_tree()
-    parts = [OPENING, "\n## Commands\n\n| command | does |\n| --- | --- |\n"]
+    parts = [OPENING, "\n## Exit codes\n\n| code | means |\n| --- | --- |\n"]
+    parts += [f"| {code} | {says} |\n" for code, says in EXIT_CODES]
+    parts += ["\n## Commands\n\n| command | does |\n| --- | --- |\n"]
     commands = [command for command in top.every() if not command.children]
     for command in commands:
         parts.append(f"| [`{_short(command)}`](#{_anchor(command)}) | {_purpose(command)} |\n")
