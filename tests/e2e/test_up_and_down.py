@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import sqlite3
 import subprocess
@@ -107,6 +108,8 @@ def test_a_control_plane_that_cannot_start_says_why(away: RunningPlane) -> None:
 
     assert "the control plane did not start; its last words: fairlead: " in said
     assert "database" in said
+    for line in away.directory.log.read_text().splitlines():
+        assert re.match(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ fairlead: ", line)
     away.run("down", "--purge", "--yes")  # what cannot be used can be removed
     assert not away.directory.path.exists()
 

@@ -2,7 +2,7 @@
 A timeline for a terminal: one line per span, with a bar where its time went.
 
 The look is that of `fairlead-node report`, which draws the agent's part alone. Names and causes
-come from a machine: what is not printable is shown as `?`, so that no report can move the cursor.
+come from a machine: what is not printable is shown escaped, so that no report moves the cursor.
 """
 
 from __future__ import annotations
@@ -13,13 +13,17 @@ from textwrap import wrap
 from fairlead.boots.boot import BootTimeline, Mark, Span, duration
 from fairlead.boots.compare import MARK, Difference
 from fairlead.contract.boot_report import DONE, SKIPPED, STOPPED, UNFINISHED
+from fairlead.contract.visible_text import visible
 
 # Eighths of a character cell, so that a 3 ms stage of a 2 s boot is still a visible sliver.
 PARTS = " ▏▎▍▌▋▊▉█"
 EIGHTHS = 8
 
-LEAST_WIDTH = 60
+LEAST_WIDTH = 40
+# Below this there is no room for the start of a span, nor for a cause beside its bar.
+NARROW = 60
 LEAST_BAR = 10
+NUMBER = 9
 LONGEST_NAME = 32
 
 # Two numbers of nine, the bar's two edges, and the spaces between.
@@ -34,21 +38,43 @@ SLIVER_MS = 1.0
 def draw_text(timeline: BootTimeline, width: int, *, shows_all: bool = False) -> str:
     """Return the waterfall, no line longer than `width` (at least LEAST_WIDTH) characters."""
     width = max(width, LEAST_WIDTH)
+    is_narrow = width < NARROW
     spans = [span for span in timeline.spans if shows_all or not _is_sliver(span)]
     hidden = len(timeline.spans) - len(spans)
     rows: list[Span | Mark] = [*spans, *timeline.marks]
-    name_width = min(LONGEST_NAME, max([4, *(len(_label(row)) for row in rows)]))
-    bar_width = max(LEAST_BAR, int((width - name_width - FIXED_WIDTH) * (1 - CAUSE_SHARE)))
-    chart = _Chart(timeline.begin_ms, timeline.end_ms, bar_width)
-    lines = [printable(timeline.title), printable(timeline.verdict)]
-    lines.append(f"  {'':{name_width}} {'start':>9} {'took':>9} {chart.scale()}")
+    longest = width - NUMBER - LEAST_BAR - 6 if is_narrow else LONGEST_NAME
+    name_width = min(longest, max([4, *(len(_label(row)) for row in rows)]))
+    fixed = 2 + NUMBER + 4 if is_narrow else FIXED_WIDTH
+    share = 1.0 if is_narrow else 1 - CAUSE_SHARE
+    chart = _Chart(
+        timeline.begin_ms,
+        timeline.end_ms,
+        max(LEAST_BAR, int((width - name_width - fixed) * share)),
+    )
+    lines = [*_folded(timeline.title, width), *_folded(timeline.verdict, width)]
+    heading = "" if is_narrow else f"{'start':>{NUMBER}} "
+    lines.append(f"  {'':{name_width}} {heading}{'took':>{NUMBER}} {chart.scale()}")
     for row in _merged(spans, timeline.marks):
-        label = _label(row)[:name_width]
-        lines.append(f"  {label:{name_width}} {_numbers(row)} {chart.line(row)} {_said(row)}")
+        numbers = _numbers(row)[NUMBER + 1 :] if is_narrow else _numbers(row)
+        said = "" if is_narrow else f" {_said(row)}"
+        lines.append(f"  {_short(_label(row), name_width)} {numbers} {chart.line(row)}{said}")
     if hidden:
-        lines.append(f"  {hidden} parts below {SLIVER_MS:g} ms are not shown")
+        lines += _folded(f"  {hidden} parts below {SLIVER_MS:g} ms are not shown", width)
     lines += _why(timeline, width)
-    return "\n".join(line[:width].rstrip() for line in lines) + "\n"
+    return "\n".join(_cut(line, width).rstrip() for line in lines) + "\n"
+
+
+def _folded(text: str, width: int) -> list[str]:
+    return wrap(printable(text), width, subsequent_indent="  ") or [""]
+
+
+def _short(name: str, width: int) -> str:
+    """Return a name in just this many columns; what is cut off is marked."""
+    return _cut(name, width).ljust(width)
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 1] + "…"
 
 
 def _why(timeline: BootTimeline, width: int) -> list[str]:
@@ -121,8 +147,10 @@ class _Chart:
         return "│" + drawn[: self._width].ljust(self._width) + "│"
 
     def scale(self) -> str:
-        """Return where the drawing begins and ends."""
+        """Return where the drawing begins and ends; only its end where both have no room."""
         first, last = duration(self._begin_ms), duration(self._begin_ms + self._length_ms)
+        if len(first) + len(last) >= self._width:
+            return " " + last.rjust(self._width) + " "
         return " " + first + last.rjust(max(self._width - len(first), 0)) + " "
 
 
@@ -133,27 +161,30 @@ def draw_comparison(
     width = max(width, LEAST_WIDTH)
     shown = [one for one in differences if shows_all or not _is_small(one)]
     names = [_compared_name(difference) for difference in shown]
-    name_width = min(LONGEST_NAME + 12, max([4, *(len(name) for name in names)]))
+    is_narrow = width < NARROW + 20
+    longest = width - 23 if is_narrow else LONGEST_NAME + 12
+    name_width = min(longest, max([4, *(len(name) for name in names)]))
     largest = max([0.1, *(abs(d.delta_ms) for d in shown if d.delta_ms is not None)])
-    bar_width = max(0, min(30, width - name_width - 4 * 11))
-    lines = [f"  {'':{name_width}} {'A':>9} {'B':>9} {'B - A':>10} {'B / A':>8}"]
+    bar_width = 0 if is_narrow else max(0, min(30, width - name_width - 4 * 11))
+    sides = "" if is_narrow else f"{'A':>{NUMBER}} {'B':>{NUMBER}} "
+    lines = [f"  {'':{name_width}} {sides}{'B - A':>10} {'B / A':>8}"]
     for name, difference in zip(names, shown, strict=True):
-        sides = [
-            "-" if side is None else duration(side.median_ms)
-            for side in (difference.a, difference.b)
-        ]
+        sides = "" if is_narrow else _both_sides(difference)
         delta_ms, ratio = difference.delta_ms, difference.ratio
         delta = "" if delta_ms is None else ("+" if delta_ms > 0 else "") + duration(delta_ms)
         quotient = "" if ratio is None else f"{ratio:.2f} x"
         bar = "" if delta_ms is None else _signed_bar(delta_ms, largest, bar_width)
-        lines.append(
-            f"  {name[:name_width]:{name_width}} {sides[0]:>9} {sides[1]:>9} "
-            f"{delta:>10} {quotient:>8} {bar}"
-        )
+        lines.append(f"  {_short(name, name_width)} {sides}{delta:>10} {quotient:>8} {bar}")
     if len(shown) < len(differences):
         hidden = len(differences) - len(shown)
-        lines.append(f"  {hidden} differences below {SLIVER_MS:g} ms are not shown")
-    return "\n".join(line[:width].rstrip() for line in lines) + "\n"
+        lines += _folded(f"  {hidden} differences below {SLIVER_MS:g} ms are not shown", width)
+    return "\n".join(_cut(line.rstrip(), width) for line in lines) + "\n"
+
+
+def _both_sides(difference: Difference) -> str:
+    sides = (difference.a, difference.b)
+    told = ["-" if side is None else duration(side.median_ms) for side in sides]
+    return "".join(f"{side:>{NUMBER}} " for side in told)
 
 
 def _is_small(difference: Difference) -> bool:
@@ -172,5 +203,5 @@ def _signed_bar(delta_ms: float, largest_ms: float, width: int) -> str:
 
 
 def printable(text: str) -> str:
-    """Return the text with `?` for everything that would not be one visible character."""
-    return "".join(letter if letter.isprintable() else "?" for letter in text)
+    """Return the text with everything escaped that would not be one visible character."""
+    return visible(text)

@@ -146,3 +146,14 @@ def escaped_output() -> Iterator[OutputStream]:
         FORM.reset(kept[0])
         STATE_PATH.reset(kept[1])
         sys.stdout, sys.stderr = before
+
+
+def stamp_lines(stamp: Callable[[], str]) -> None:
+    """Let every line from here on begin with this, on both streams: they are a log."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if not isinstance(stream, OutputStream):
+            # Somebody put a stream of their own in place; what it takes is escaped all the same.
+            stream = OutputStream(stream, is_heard=False)
+            setattr(sys, name, stream)
+        stream.stamp = stamp

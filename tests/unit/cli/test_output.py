@@ -216,6 +216,17 @@ def test_letters_that_an_encoding_lacks_are_escaped(capsys: pytest.CaptureFixtur
     assert ran.stderr.startswith(b"fairlead: \\xe9: no such file")
 
 
+def test_every_line_of_a_log_has_its_time_once() -> None:
+    raw = io.StringIO()
+    stream = OutputStream(raw, is_heard=True)
+    stream.stamp = lambda: "T "
+
+    for text in ("one\ntwo", " more\n", "", "three\r\x1b\n"):
+        stream.write(text)
+
+    assert raw.getvalue() == "T one\nT two more\nT three\\r\\x1b\n"
+
+
 def test_an_error_is_a_document_for_scripts(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

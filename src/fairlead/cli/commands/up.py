@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 import time
@@ -224,7 +225,8 @@ def _wait_for_answer(
 
 def _tail(directory: StateDirectory) -> str:
     lines = directory.log.read_text(errors="replace").splitlines() if directory.log.exists() else []
-    return lines[-1] if lines else f"none, see {directory.log}"
+    # Without its time: it was a moment ago.
+    return re.sub(r"^\S+Z ", "", lines[-1]) if lines else f"none, see {directory.log}"
 
 
 def _down(arguments: Namespace) -> int:

@@ -10,9 +10,12 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fairlead.cli.clock import present
 from fairlead.cli.commands.up_view import draw, lines_of, look
 from fairlead.cli.files.documents import Document, parse_documents, read_documents
+from fairlead.cli.output import stamp_lines
 from fairlead.cli.screens.show import is_terminal
+from fairlead.decision.explain import moment
 from fairlead.embedded.machines.place import list_places
 from fairlead.embedded.serve.client import Client
 from fairlead.embedded.serve.plane import ControlPlane
@@ -37,6 +40,9 @@ def run_here(directory: StateDirectory, kind: MachineKind, arguments: Namespace)
 
 
 async def _run(directory: StateDirectory, kind: MachineKind, arguments: Namespace) -> int:
+    has_screen = is_terminal(sys.stdout) and not arguments.no_view
+    if not has_screen:
+        stamp_lines(lambda: f"{moment(present())} ")
     documents = read_all(arguments.file)
     plane = ControlPlane(directory, kind)
     try:
@@ -57,7 +63,7 @@ async def _run(directory: StateDirectory, kind: MachineKind, arguments: Namespac
         return 0
     client = Client(directory)
     try:
-        await _show(client, running, has_screen=is_terminal(sys.stdout) and not arguments.no_view)
+        await _show(client, running, has_screen=has_screen)
     finally:
         plane.stop()
         await running

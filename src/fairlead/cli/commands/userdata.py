@@ -10,7 +10,8 @@ from fairlead.cli.failure import print_error
 from fairlead.cli.files.private_file import write_private
 from fairlead.cli.flags import add_form
 from fairlead.cli.request import write_json
-from fairlead.cli.screens.inspection import describe_inspection, inspection_fields
+from fairlead.cli.screens.inspection import inspection_blocks, inspection_fields
+from fairlead.cli.screens.show import write_blocks
 from fairlead.contract.boot_document import DEFAULT_DEADLINE_S, BootDocument
 from fairlead.contract.json_text import Pairs, parse_json
 from fairlead.contract.node_parse import parse_node_config
@@ -167,7 +168,7 @@ def _inspect(arguments: Namespace) -> int:
     if arguments.json:
         write_json(inspection_fields(inspection))
     else:
-        sys.stdout.write(describe_inspection(inspection))
+        write_blocks(inspection_blocks(inspection))
     return 0
 
 

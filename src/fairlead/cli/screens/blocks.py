@@ -8,7 +8,9 @@ none of them can move the cursor. Paths of the state directory are told from the
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 
 from fairlead.cli.output import STATE_PATH
 from fairlead.contract.visible_text import visible
@@ -16,8 +18,15 @@ from fairlead.contract.visible_text import visible
 # What a piece of text means; colours.py says how a terminal shows it.
 GOOD, BAD, WAITING, QUIET, STRONG = "good", "bad", "waiting", "quiet", "strong"
 
-# What screens call the state directory.
+# What screens call the state directory; a file on a machine's own disk has the path it has there.
 STATE = "STATE"
+_OWN_DISK = re.compile(rf"{STATE}/machines/[A-Za-z0-9.-]+/root(?=/)")
+# The words behind it say the same.
+_ERRNO = re.compile(r"\[Errno \d+\] ", re.ASCII)
+
+# Characters. What is shorter may be told twice.
+LONG_CAUSE = 24
+AS_ABOVE = "(as above)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,4 +79,31 @@ def text_of(cell: Cell) -> str:
     """Return what a cell says, fit for a terminal."""
     text = visible(cell.text if isinstance(cell, Toned) else cell)
     state = STATE_PATH.get()
-    return text.replace(state, STATE) if state else text
+    if state and state in text:
+        text = _OWN_DISK.sub("", text.replace(state, STATE))
+    return _ERRNO.sub("", text) if "[Errno " in text else text
+
+
+def told_once(blocks: Iterable[Block], causes: Iterable[str]) -> list[Block]:
+    """Return the blocks with each of these causes in full where it is told first."""
+    wanted = sorted({text_of(cause) for cause in causes if len(cause) >= LONG_CAUSE}, key=len)
+    told: set[str] = set()
+
+    def once(cell: Cell) -> Cell:
+        text = text_of(cell)
+        for cause in reversed(wanted):
+            if cause not in text:
+                continue
+            first, _, rest = text.partition(cause)
+            kept = AS_ABOVE if cause in told else cause
+            told.add(cause)
+            text = first + kept + rest.replace(cause, AS_ABOVE)
+        return Toned(text, cell.tone) if isinstance(cell, Toned) else text
+
+    return [_mapped(block, once) for block in blocks]
+
+
+def _mapped(block: Block, change: Callable[[Cell], Cell]) -> Block:
+    if isinstance(block, Line):
+        return replace(block, pieces=tuple(change(piece) for piece in block.pieces))
+    return replace(block, rows=tuple(tuple(change(cell) for cell in row) for row in block.rows))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from fairlead.cli.screens.blocks import Block, line
 from fairlead.inputs.leaf import Json
 from fairlead.userdata.inspect import Inspection
 from fairlead.userdata.known_problems import Problem
 
 
-def describe_inspection(inspection: Inspection) -> str:
-    """Return the inspection as lines for a terminal."""
+def inspection_blocks(inspection: Inspection) -> list[Block]:
+    """Return the inspection as lines for people; names in it come from the document."""
     wrapped = " in ".join([inspection.kind or "empty", *reversed(inspection.wrappings)])
     lines = [f"{inspection.size} bytes: {wrapped}"]
     if inspection.too_large_for:
@@ -23,7 +24,7 @@ def describe_inspection(inspection: Inspection) -> str:
     lines.append("problems:" if inspection.problems else "problems: none known")
     for problem in inspection.problems:
         lines += _problem_lines(problem)
-    return "\n".join(_printable(line) for line in lines) + "\n"
+    return [line(text) for text in lines]
 
 
 def inspection_fields(inspection: Inspection) -> dict[str, Json]:
@@ -69,8 +70,3 @@ def _problem_lines(problem: Problem) -> list[str]:
         by_effect.setdefault(effect, []).append(version)
     lines += [f"    {', '.join(versions)}: {effect}" for effect, versions in by_effect.items()]
     return lines
-
-
-def _printable(line: str) -> str:
-    """Names come from the document: a terminal must not obey them."""
-    return "".join(char if char.isprintable() else "?" for char in line)

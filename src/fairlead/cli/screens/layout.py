@@ -18,6 +18,8 @@ from fairlead.cli.screens.blocks import QUIET, STRONG, Block, Cell, Grid, Line, 
 SENTENCES = ("SAYS", "MESSAGE", "BEFORE", "AFTER", "WAITS FOR", "VALUE", "HELD BY", "CHANGED")
 # A sentence in fewer columns than this is no longer read as one.
 LEAST_SENTENCE = 24
+# One that would go on for more lines than this stands better below its row.
+MOST_FOLDS = 3
 GAP = 2
 NOTHING = "-"
 
@@ -76,7 +78,7 @@ def _shrink(widths: list[int], sentences: Sequence[int], room: int) -> bool:
     for count, at in enumerate(sorted(sentences, key=lambda at: widths[at])):
         share = left // (len(sentences) - count)
         if widths[at] > share:
-            if share < LEAST_SENTENCE:
+            if share < LEAST_SENTENCE or widths[at] > MOST_FOLDS * share:
                 return False
             widths[at] = share
         left -= widths[at]
@@ -89,7 +91,7 @@ def _row_lines(row: Sequence[Cell], widths: Sequence[int], indent: int) -> Itera
         pieces: list[Cell] = [" " * indent] if indent else []
         for at, (lines, width) in enumerate(zip(cells, widths, strict=True)):
             part = lines[level].pieces if level < len(lines) else ()
-            taken = sum(columns_of(text_of(piece)) for piece in part)
+            taken = _size(part)
             gap = GAP if at < len(widths) - 1 else 0
             pieces += [*part, " " * (width - taken + gap)]
         yield _trimmed(Line(tuple(pieces)))
@@ -122,22 +124,39 @@ def _filled(cell: Cell) -> Cell:
 
 def _folded(line: Line, width: int | None) -> list[Line]:
     """Return a line in as many as it takes; those behind the first begin further in."""
-    if width is None or sum(columns_of(text_of(piece)) for piece in line.pieces) <= width:
+    if width is None or _size(line.pieces) <= width:
         return [_trimmed(line)]
     first = "".join(text_of(piece) for piece in line.pieces)
     hang = len(first) - len(first.lstrip(" ")) + GAP if line.hang is None else line.hang
     hang = min(hang, width // 2)
     lines: list[list[Cell]] = [[]]
     taken = 0
-    for word in _words_of(line, width - hang):
-        size = columns_of(text_of(word))
+    for unit in _units_of(line, width - hang):
+        size = _size(unit)
         if taken + size > width:
             lines.append([" " * hang] if hang else [])
-            word = _toned(word, text_of(word).lstrip(" "))  # noqa: PLW2901 - the gap ends the line
-            taken, size = hang, columns_of(text_of(word))
-        lines[-1].append(word)
+            unit[0] = _toned(unit[0], text_of(unit[0]).lstrip(" "))  # the gap ends the line
+            taken, size = hang, _size(unit)
+        lines[-1] += unit
         taken += size
     return [_trimmed(Line(tuple(pieces))) for pieces in lines]
+
+
+def _units_of(line: Line, longest: int) -> list[list[Cell]]:
+    """Return what stays together: words with the gap before them, in whatever tones they are."""
+    units: list[list[Cell]] = []
+    for word in _words_of(line, longest):
+        text = text_of(word)
+        is_next = bool(units) and not text.startswith(" ") and text_of(units[-1][-1])[-1:] != " "
+        if is_next and _size([*units[-1], word]) <= longest:
+            units[-1].append(word)
+        else:
+            units.append([word])
+    return units
+
+
+def _size(cells: Sequence[Cell]) -> int:
+    return sum(columns_of(text_of(cell)) for cell in cells)
 
 
 def _words_of(line: Line, longest: int) -> Iterator[Cell]:

@@ -25,6 +25,7 @@ from fairlead.cli.screens.blocks import (
     Line,
     Toned,
     line,
+    told_once,
 )
 from fairlead.cli.screens.rollout import (
     STATE_TONES,
@@ -32,7 +33,9 @@ from fairlead.cli.screens.rollout import (
     more_lines,
     moving_first,
     phase_cell,
+    problems_of,
     state_cell,
+    versions_text,
     wait_lines,
 )
 from fairlead.decision.explain import moment
@@ -79,7 +82,8 @@ def overview_blocks(
     if latest:
         blocks += [line(), *(_event_line(event) for event in latest)]
     blocks += [line(), line(Toned("try next", STRONG))]
-    return blocks + [line("  ", command) for command in next_commands(pools, machines)]
+    blocks += [line("  ", command) for command in next_commands(pools, machines)]
+    return told_once(blocks, problems_of(machines))
 
 
 def _counts(pools: Pools, machines: Machines) -> str:
@@ -97,7 +101,7 @@ def _pool_lines(pool: PoolAnswer, name: Cell, bar: Line, now: datetime) -> list[
     head: tuple[Cell, ...] = (
         name,
         "  ",
-        Toned(pool.version, QUIET),
+        Toned(versions_text(pool).strip() or pool.version, QUIET),
         "  ",
         *bar.pieces,
         counts,

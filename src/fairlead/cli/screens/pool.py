@@ -16,12 +16,20 @@ from fairlead.cli.screens.blocks import (
     Block,
     Cell,
     Grid,
+    Line,
     Toned,
     fact,
     line,
+    told_once,
 )
 from fairlead.cli.screens.leaves import held_grid, leaf_grid
-from fairlead.cli.screens.rollout import STATE_TONES, machine_grid, state_cell, wait_lines
+from fairlead.cli.screens.rollout import (
+    STATE_TONES,
+    machine_grid,
+    problems_of,
+    state_cell,
+    wait_lines,
+)
 from fairlead.telling.spoken_time import age_of
 
 CONDITION_TONES = {"True": GOOD, "False": QUIET, "Unknown": BAD}
@@ -64,14 +72,17 @@ def explain_blocks(pool: PoolDetail, now: datetime) -> list[Block]:
         blocks += [line(Toned("what changed", STRONG)), leaf_grid(leaves)]
     if pool.held:
         blocks += [line(Toned("held", STRONG)), held_grid(pool.held, now)]
-    return [*blocks, *wait_lines(pool.waits, now), *way_lines(pool)]
+    blocks += [*wait_lines(pool.waits, now), *way_lines(pool)]
+    return told_once(blocks, problems_of(pool.machines))
 
 
 def way_lines(pool: PoolDetail) -> list[Block]:
     """Return the ways out of what only a person can end, one line each."""
+    label = "  way out    "
     return [
-        line(
-            Toned("  way out    ", QUIET), Toned(way.command, STRONG), Toned(f"  {way.says}", QUIET)
+        Line(
+            (Toned(label, QUIET), Toned(way.command, STRONG), Toned(f"  {way.says}", QUIET)),
+            hang=len(label),
         )
         for way in pool.verdict.ways
     ]
@@ -104,7 +115,8 @@ def pool_blocks(pool: PoolDetail, now: datetime) -> list[Block]:
     blocks += not_applied_blocks(pool)
     blocks += [line(), condition_grid(pool.conditions, now)]
     told = [*wait_lines(pool.waits, now), *way_lines(pool)]
-    return blocks + ([line(), *told] if told else [])
+    blocks += [line(), *told] if told else []
+    return told_once(blocks, problems_of(pool.machines))
 
 
 def not_applied_blocks(pool: PoolDetail) -> list[Block]:

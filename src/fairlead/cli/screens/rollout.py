@@ -25,6 +25,7 @@ from fairlead.cli.screens.blocks import (
     Line,
     Toned,
     line,
+    told_once,
 )
 from fairlead.telling.counted import counted
 from fairlead.telling.spoken_time import age_of, boot_text, duration_text, time_left
@@ -99,7 +100,13 @@ def rollout_blocks(
     head: list[Cell] = [name, " ", state_cell(pool), "  ", versions, *bar.pieces, counts, left]
     blocks: list[Block] = [Line(tuple(head)), line("  ", pool.sentence)]
     blocks.append(machine_grid(moving_first(machines), now))
-    return blocks + more_lines(machines) + wait_lines(pool.waits, now)
+    blocks += more_lines(machines) + wait_lines(pool.waits, now)
+    return told_once(blocks, problems_of(machines))
+
+
+def problems_of(machines: Sequence[MachineAnswer]) -> list[str]:
+    """Return what is wrong with machines; a screen says it once."""
+    return [machine.problem for machine in machines if machine.problem]
 
 
 def more_lines(machines: Sequence[MachineAnswer]) -> list[Block]:

@@ -13,6 +13,8 @@ from fairlead.boots.draw_svg import draw_svg
 from fairlead.boots.draw_text import draw_comparison, draw_text
 from fairlead.boots.medians import median_timeline, medians_fields, medians_of
 from fairlead.cli.request import write_json
+from fairlead.cli.screens.blocks import line
+from fairlead.cli.screens.show import write_blocks
 from fairlead.cli.screens.width import width_of
 from fairlead.errors import InputError
 
@@ -50,7 +52,7 @@ def run_compare(arguments: Namespace) -> int:
         return 0
     for letter, path, boots in (("A", arguments.a, a), ("B", arguments.b, b)):
         counted = "1 boot" if len(boots) == 1 else f"medians of {len(boots)} boots"
-        sys.stdout.write(f"{letter}: {path}, {counted}\n")
+        write_blocks([line(f"{letter}: {path}, {counted}")])
     drawn = draw_comparison(differences, drawing_width(arguments), shows_all=arguments.all)
     sys.stdout.write(drawn)
     return 0
