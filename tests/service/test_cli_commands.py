@@ -460,11 +460,14 @@ def test_a_machine_draws_its_boot_from_the_report_that_it_sent(
 
     assert before.out.startswith(f"{name} has sent no boot report\n\nAT ")
     lines = after.out.splitlines()
-    assert lines[1] == "provisioned 1.90 s after PID 1"
-    assert lines[3].startswith("  whole boot ")
+    assert lines[0].startswith(f"{name} of the pool workers, boot ")
+    assert lines[2] == "provisioned 1.90 s after PID 1"
+    assert lines[4].startswith("  whole boot ")
     assert "MachineCreated" in after.out
     assert drawn.code == 0
-    assert (tmp_path / "boot.html").read_text().startswith("<!doctype html>")
+    page = (tmp_path / "boot.html").read_text()
+    assert page.startswith("<!doctype html>")
+    assert f"<p>{name} of the pool workers, boot " in page
     fields = workers.json("timeline", name)
     assert fields["machine"] == name
     assert fields["boot"]["verdict"] == "provisioned 1.90 s after PID 1"

@@ -22,6 +22,7 @@ from fairlead.boots.boot import (
     duration,
 )
 from fairlead.contract.boot_report import DONE, SKIPPED, STOPPED, UNFINISHED
+from fairlead.contract.visible_text import visible
 
 WIDTH = 1080
 MARGIN = 20
@@ -77,14 +78,8 @@ def draw_svg(timeline: BootTimeline) -> str:
 
 
 def xml_text(text: str) -> str:
-    """Return the text as XML may hold it: markup escaped, what XML has no letter for replaced."""
-    return escape("".join(letter if _is_xml(letter) else "\ufffd" for letter in text))
-
-
-def _is_xml(letter: str) -> bool:
-    """XML 1.0, production 2, without the line ends and tabs, which a label has no use for."""
-    code = ord(letter)
-    return 0x20 <= code <= 0xD7FF or 0xE000 <= code <= 0xFFFD or code >= 0x10000  # noqa: PLR2004
+    """Return the text as XML may hold it: markup escaped, and what is not printable spelled out."""
+    return escape(visible(text))
 
 
 def _quoted(text: str) -> str:
@@ -119,12 +114,13 @@ def _style() -> str:
         ".number,.label,.why{paint-order:stroke;stroke:#ffffff;stroke-width:3px}",
         ".inside{font-size:11px;fill:#ffffff}",
         ".part{opacity:.72}.skipped{opacity:.35}",
-        f".stopped{{fill:{STOPPED_COLOUR[0]}}}.why{{font-size:11px;fill:{STOPPED_COLOUR[0]}}}",
+        # More to the point than the rule of its owner, whichever comes last.
+        f"rect.failed{{fill:{STOPPED_COLOUR[0]}}}.why{{font-size:11px;fill:{STOPPED_COLOUR[0]}}}",
         *(_owner_rule(owner, 0) for owner in OWNERS),
         "@media(prefers-color-scheme:dark){text{fill:#e2e8f0}.faint{fill:#94a3b8}",
         ".number,.label,.why{stroke:#0f172a}.inside{fill:#0f172a}",
         ".number{fill:#cbd5e1}.page{fill:#0f172a}.stripe{fill:#131d33}.grid{stroke:#263349}",
-        f".zero{{stroke:#64748b}}.stopped,.why{{fill:{STOPPED_COLOUR[1]}}}",
+        f".zero{{stroke:#64748b}}rect.failed,.why{{fill:{STOPPED_COLOUR[1]}}}",
         *(_owner_rule(owner, 1) for owner in OWNERS),
         "}",
     ]
@@ -220,7 +216,8 @@ def _row(span: Span, scale: _Scale, y: int) -> str:
     left, right = scale.x(span.start_ms), scale.x(span.end_ms)
     width = max(right - left, 1.5)
     kinds = [span.owner, *(["part"] if span.depth > 1 else [])]
-    kinds += [span.outcome] if span.outcome in (SKIPPED, STOPPED) else []
+    kinds += ["skipped"] if span.outcome == SKIPPED else []
+    kinds += ["failed"] if has_failed(span) else []
     bar = (
         f'<rect class="{" ".join(kinds)}" x="{left}" y="{y + (ROW - BAR) / 2}" '
         f'width="{width:.2f}" height="{BAR}" rx="2"/>'
@@ -231,16 +228,32 @@ def _row(span: Span, scale: _Scale, y: int) -> str:
     return f"<g><title>{xml_text(_hover(span))}</title>{name}{bar}{number}</g>"
 
 
+def has_failed(span: Span) -> bool:
+    """Say whether a span stopped the boot, or never ended."""
+    return span.outcome in (STOPPED, UNFINISHED)
+
+
 def _number(span: Span, left: float, right: float, y: int) -> str:
-    """Write how long it took behind the bar, or before it, or, where neither has room, on it."""
+    """
+    Write how long it took behind the bar, or before it, or, where neither has room, on it.
+
+    What failed says why as well, as much of it as there is room for; its hover text says all.
+    """
     took = _took(span)
-    length = len(took) * LETTER + 6
-    kind = "why" if span.outcome == STOPPED else "number"
-    if right + length <= WIDTH - MARGIN:
-        return _text(round(right + 6, 2), y, took, kind)
-    if left - length >= MARGIN + LABELS:
-        return _text(round(left - 6, 2), y, took, kind, "end")
-    return _text(round(right - 6, 2), y, took, "inside", "end")
+    kind = "why" if has_failed(span) else "number"
+    said = f"{took}: {span.cause}" if has_failed(span) and span.cause else took
+    behind = int((WIDTH - MARGIN - right - 6) / LETTER)
+    before = int((left - MARGIN - LABELS - 6) / LETTER)
+    if len(said) <= behind or (behind >= before and len(took) <= behind):
+        return _text(round(right + 6, 2), y, _shortened(said, behind), kind)
+    if len(took) <= before:
+        return _text(round(left - 6, 2), y, _shortened(said, before), kind, "end")
+    inside = int((right - left - 12) / LETTER)
+    return _text(round(right - 6, 2), y, _shortened(said, max(inside, len(took))), "inside", "end")
+
+
+def _shortened(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: max(most - 1, 0)] + "…"
 
 
 def _took(span: Span) -> str:

@@ -1,5 +1,7 @@
 """Every report can be drawn, and no report can draw outside its lines."""
 
+import re
+from dataclasses import replace
 from typing import Any
 from xml.etree import ElementTree
 
@@ -230,3 +232,80 @@ def test_nothing_is_drawn_outside_the_drawing() -> None:
         x, y = float(bar.get("x", "0")), float(bar.get("y", "0"))
         assert 0 <= x <= x + float(bar.get("width", "")) <= width
         assert 0 <= y <= y + float(bar.get("height", "")) <= height
+
+
+CAUSE = "kubelet is missing: " + "install the kubelet package " * 12
+
+
+def failed_timeline() -> BootTimeline:
+    """A boot that one stage stopped, and in which another never ended."""
+    fields = make_fields()
+    fields["stages"][0] = ["find-programs", 0.5, 0.1, "stopped", CAUSE]
+    fields["stages"][1] = ["provision", 1.0, 0.0, "unfinished", ""]
+    return timeline_of(fields)
+
+
+def failed_bars(drawn: str) -> list[ElementTree.Element]:
+    bars = parse_svg(drawn).iter(f"{SVG}rect")
+    return [bar for bar in bars if "failed" in (bar.get("class") or "").split()]
+
+
+def rules_of(style: str) -> dict[str, str]:
+    """The light rules of a style sheet: what each selector fills with; a later one wins."""
+    light = style.partition("@media")[0]
+    found = re.findall(r"([^{}]+)\{[^{}]*?(?:fill|background):(#\w+)[^{}]*\}", light)
+    return {one.strip(): colour for selector, colour in found for one in selector.split(",")}
+
+
+def test_what_failed_is_red_whoever_it_belongs_to() -> None:
+    drawn = draw_svg(failed_timeline())
+
+    assert len(failed_bars(drawn)) == 2
+    # An element and a class outweigh a class, so the rule of the owner cannot win.
+    rules = rules_of(drawn[drawn.index("<style>") + 7 :])
+    assert rules["rect.failed"] == "#dc2626"
+    assert not [selector for selector in rules if selector.startswith("rect.fairlead")]
+    assert failed_bars(draw_svg(timeline_of(make_fields()))) == []
+
+
+def test_a_failed_bar_says_why_beside_it_and_in_full_on_hover() -> None:
+    root = parse_svg(draw_svg(failed_timeline()))
+    said = [text for text in root.iter(f"{SVG}text") if text.get("class") == "why"]
+    hovers = [title.text or "" for title in root.iter(f"{SVG}title")]
+
+    assert (said[0].text or "").startswith("0.1 ms, stopped: kubelet is missing: install")
+    assert (said[0].text or "").endswith("…")
+    for text in said:
+        x, length = float(text.get("x", "")), len(text.text or "") * 6.1
+        left = x - length if text.get("text-anchor") == "end" else x
+        assert 0 <= left <= left + length <= 1080
+    assert [hover for hover in hovers if hover.endswith(CAUSE)]
+
+
+def test_a_page_names_its_boot_and_marks_what_failed() -> None:
+    page = draw_page(replace(failed_timeline(), title="workers-1 of the pool workers, boot 7"))
+
+    assert "<title>workers-1 of the pool workers, boot 7</title>" in page
+    assert "<p>workers-1 of the pool workers, boot 7</p>" in page
+    assert '<p class="verdict failed">' in page
+    assert page.count('<tr class="failed">') == 2
+    assert page.count(f'<div class="why">{CAUSE}</div>') == 1
+    assert ".bar.failed{background:#dc2626}" in page
+
+
+def test_a_narrow_page_shows_bars_that_can_be_read_instead_of_a_shrunken_drawing() -> None:
+    timeline = failed_timeline()
+    page = draw_page(timeline)
+    narrow = page[page.index("@media(max-width:760px)") :]
+
+    assert "svg,table.spans{display:none}ol.bars{display:block}" in narrow
+    assert "ol.bars{display:none" in page[: page.index("@media")]
+    bars = re.findall(r'class="bar ([a-z -]+)" style="margin-left:([\d.]+)%;width:([\d.]+)%"', page)
+    assert len(bars) == len(timeline.spans)
+    for _, left, width in bars:
+        assert 0 <= float(left) <= float(left) + float(width) <= 100.01
+    assert sum("failed" in kinds for kinds, _, _ in bars) == 2
+    # Nothing there has a width of its own; long words break.
+    assert not re.search(r"ol\.bars[^}]*width", page)
+    assert "overflow-wrap:anywhere" in page
+    assert 'name="viewport" content="width=device-width' in page

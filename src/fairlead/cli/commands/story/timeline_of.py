@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
+from dataclasses import replace
 
 from fairlead.answers.machine import MachineDetail
 from fairlead.answers.pool import PoolDetail
@@ -54,10 +55,11 @@ def _write_boot(arguments: Namespace, boot: BootTimeline | None) -> int:
 
 
 def boot_of(machine: MachineDetail) -> BootTimeline | None:
-    """Return the last boot that a machine reported."""
+    """Return the last boot that a machine reported, named after it and its pool."""
     if not machine.report:
         return None
-    return boot_timeline_of(parse_boots(encode_json(machine.report).encode())[-1])
+    boot = boot_timeline_of(parse_boots(encode_json(machine.report).encode())[-1])
+    return replace(boot, title=f"{machine.name} of the pool {machine.pool}, {boot.title}")
 
 
 def _show_pool(client: Client, arguments: Namespace) -> int:
