@@ -30,6 +30,11 @@ def workers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[Comm
         for name in ("platform", "pool"):
             path = str(REPOSITORY / f"examples/{name}.yaml")
             assert commands.run("apply", "-f", path).code == 0
+        # Something to go back to, and back again.
+        edited = tmp_path / "edited.yaml"
+        edited.write_text(Path(path).read_text().replace("1.34.2", "1.34.3"))
+        for file in (str(edited), path):
+            assert commands.run("apply", "-f", file, "--yes").code == 0
         yield commands
 
 
@@ -91,7 +96,7 @@ def test_the_how_to_works_from_the_first_line_to_the_last(tmp_path: Path) -> Non
     assert codes == [
         ("diff -f pool.yaml", 10),
         ("plan -f pool.yaml", 10),
-        ("plan -f pool.yaml -o plan.json", 10),
+        ("plan -f pool.yaml --save plan.json", 10),
         ("diff workers", 10),
         ("apply -f pool.yaml --yes --timeout 60", 4),
     ]

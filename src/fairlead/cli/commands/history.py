@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 HISTORY_EXAMPLE = """\
 example: what was declared for a pool and since when; then one of those documents
   fairlead pool history workers
-  fairlead pool history workers 3
+  fairlead pool history workers 1
 
 The last one is in force. Twenty are kept, for as long as the pool lives.
 """
 UNDO_EXAMPLE = """\
-example: back to what the pool ran before; and what that would replace, without doing it
-  fairlead rollout undo workers
+example: what going back would replace, without doing it; then back to what the pool ran before
   fairlead rollout undo workers --dry-run
+  fairlead rollout undo workers --yes
 
 Plans the latest document that has other intent than the one in force, or that with the number N of
 `fairlead pool history`; asks, applies and follows as `fairlead apply` does. How many machines there

@@ -19,10 +19,11 @@ if TYPE_CHECKING:
     from fairlead.answers.event import Event, Events
 
 EXAMPLE = """\
-example: the last hour of every pool; one pool, and what happens to it from here on
+example: the last hour of every pool; the latest ten of one
   fairlead events --since 1h
-  fairlead events workers --follow
+  fairlead events workers --limit 10
 
+With --follow it goes on with what happens from here on.
 MOMENT is an RFC 3339 moment (2026-11-20T22:00:00Z) or a duration back from now (90s, 30m, 2h, 7d).
 Times are UTC, here as everywhere. `fairlead timeline NAME` tells the story of one pool or machine.
 """

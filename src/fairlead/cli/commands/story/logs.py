@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from fairlead.answers.machine import MachineLog
 
 EXAMPLE = """\
-example: the last lines of a machine's console, and those to come
+example: the last lines of a machine's console
   fairlead logs MACHINE --tail 50
-  fairlead logs MACHINE --follow
 
+With --follow it goes on with what the machine prints from here on.
 At most the last 256 KiB of what it printed since it last got power, escaped where a terminal would
 obey it; how far its boot came is on stderr. With a machine its console goes: `fairlead timeline
 MACHINE` shows what it reported.
