@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from fairlead.cli.files.listed_error import ListedError
 from fairlead.cli.output import FORM, JSON, NAME, YAML
 from fairlead.contract.json_text import encode_json
 from fairlead.contract.visible_text import visible
@@ -11,23 +12,7 @@ from fairlead.errors import FairleadError, InputError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from fairlead.inputs.leaf import Json
-
-
-class ListedError(InputError):
-    """
-    Several things are wrong with one file.
-
-    lines: the whole of it for people. listed: each problem with the names line, column, field and
-    problem, for scripts.
-    """
-
-    def __init__(self, lines: Sequence[str], listed: Sequence[dict[str, Json]]) -> None:
-        super().__init__("\n".join(lines))
-        self.lines = [*lines]
-        self.listed = [*listed]
 
 
 def print_error(text: str) -> None:
@@ -40,7 +25,7 @@ def tell_failure(error: FairleadError) -> int:
     if FORM.get() in (JSON, NAME):
         sys.stderr.write(encode_json({"error": failure_fields(error)}) + "\n")
     elif FORM.get() == YAML:
-        from fairlead.cli.yaml_text import yaml_of
+        from fairlead.cli.files.yaml_text import yaml_of
 
         sys.stderr.write(yaml_of({"error": failure_fields(error)}))
     elif isinstance(error, ListedError):

@@ -56,7 +56,7 @@ def write_answer(answer: Document) -> None:
 def write_json(fields: object) -> None:
     """Put values on stdout: as JSON, one item per line, unless another form was asked for."""
     if FORM.get() == YAML:
-        from fairlead.cli.yaml_text import yaml_of
+        from fairlead.cli.files.yaml_text import yaml_of
 
         sys.stdout.write(yaml_of(fields))
     elif FORM.get() == NAME:

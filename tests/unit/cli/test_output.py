@@ -14,11 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.panel import Panel
 
+from fairlead.cli.files.yaml_text import yaml_of
 from fairlead.cli.main import run_command
 from fairlead.cli.output import OutputStream
 from fairlead.cli.screens.blocks import Block, Grid, Toned, line
 from fairlead.cli.screens.colours import Terminal, print_blocks
-from fairlead.cli.yaml_text import yaml_of
 from shared_cases import REPOSITORY
 
 CLI = REPOSITORY / "src/fairlead/cli"

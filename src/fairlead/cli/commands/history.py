@@ -63,8 +63,8 @@ def add_undo(commands: Commands) -> None:
 def _history(arguments: Namespace) -> int:
     client = plane_of(arguments)
     if arguments.number is not None:
+        from fairlead.cli.files.yaml_text import yaml_of
         from fairlead.cli.request import write_json
-        from fairlead.cli.yaml_text import yaml_of
 
         document = numbered(client.history(arguments.name), arguments.number).document
         if arguments.json:
@@ -80,7 +80,7 @@ def _history(arguments: Namespace) -> int:
 def _undo(arguments: Namespace) -> int:
     from fairlead.cli.commands.apply import apply_documents
     from fairlead.cli.files.documents import parse_documents
-    from fairlead.cli.yaml_text import yaml_of
+    from fairlead.cli.files.yaml_text import yaml_of
 
     kept = plane_of(arguments).history(arguments.pool)
     chosen = numbered(kept, arguments.to) if arguments.to is not None else previous(kept)

@@ -93,7 +93,7 @@ def _show(arguments: Namespace) -> int:
     if arguments.json:
         write_json(document)
         return 0
-    from fairlead.cli.yaml_text import yaml_of
+    from fairlead.cli.files.yaml_text import yaml_of
 
     sys.stdout.write(yaml_of(document))
     return 0

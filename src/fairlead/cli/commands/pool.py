@@ -122,7 +122,7 @@ def _list(arguments: Namespace) -> int:
 def _show(arguments: Namespace) -> int:
     client = plane_of(arguments)
     if arguments.yaml:
-        from fairlead.cli.yaml_text import yaml_of
+        from fairlead.cli.files.yaml_text import yaml_of
 
         sys.stdout.write(yaml_of(client.pool(arguments.name).document))
         return 0

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from fairlead.cli.failure import ListedError
+from fairlead.cli.files.listed_error import ListedError
 from fairlead.cli.files.yaml_values import YamlDocument, parse_yaml
 from fairlead.errors import InputError
 from fairlead.inputs.leaf import Json
