@@ -85,7 +85,9 @@ def test_a_backup_of_a_running_control_plane_is_all_that_it_knows(
     known = workers.app.call(lambda: dump(workers.plane.store))
     other = StateDirectory(tmp_path / "other")
     assert run_command(["restore", str(file), "--state", str(other.path)]) == 0
-    assert (other.secrets / "registry-login").read_text() == "hunter2"
+    assert (other.secrets / "registry-login").read_text() == (
+        '{"auths": {"r.example": {"auth": "hunter2"}}}'
+    )
     capsys.readouterr()
     assert dump_of(other) == known
 
