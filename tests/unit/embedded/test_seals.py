@@ -65,6 +65,41 @@ def refusal_of(state: Path) -> str:
     return refused.value.problem
 
 
+# However a row is written.
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "REPLACE INTO queued_faults (number, pool, fault) VALUES (7, 'workers', 'other')",
+        "REPLACE INTO statuses (pool, value) VALUES ('workers', '{}')",
+        "INSERT INTO statuses (pool, value) VALUES ('workers', '{}') "
+        "ON CONFLICT (pool) DO UPDATE SET value = excluded.value",
+        "UPDATE queued_faults SET number = 9",
+        "DELETE FROM queued_faults",
+        "UPDATE machines SET boots = boots + 1",
+    ],
+)
+def test_a_write_of_any_kind_leaves_every_row_sealed(state: Path, sql: str) -> None:
+    first = "INSERT INTO queued_faults (number, pool, fault) VALUES (7, 'workers', 'none')"
+    for statement in (first, sql):
+        with reopened(state) as plane, plane.store.writing() as connection:
+            connection.execute(statement)
+
+    with reopened(state) as plane:
+        assert plane.store.damage.rows == ()
+
+
+def test_a_pool_that_is_forgotten_takes_its_seals_along(state: Path) -> None:
+    with reopened(state) as plane:
+        plane.world.pools.request_deletion("edge")
+        plane.settle()
+        assert plane.world.pools.list_pools() == ("workers",)
+
+    with reopened(state) as plane:
+        assert plane.store.damage.rows == ()
+
+
 # The whole.
 
 

@@ -38,6 +38,8 @@ BEFORE_THE_FIRST_WRITE = (
     "PRAGMA journal_mode = WAL",
     "PRAGMA synchronous = FULL",
     "PRAGMA foreign_keys = ON",
+    # So that a row which REPLACE takes away is unsealed like any other that is deleted.
+    "PRAGMA recursive_triggers = ON",
     # Pages: a log that is moved into the file early can take little with it.
     "PRAGMA wal_autocheckpoint = 64",
 )

@@ -57,11 +57,11 @@ def keep_seals(connection: sqlite3.Connection) -> None:
     """From here on every write of this connection is sealed."""
     connection.create_function("seal_of", -1, seal_of, deterministic=True)
     for table, columns in _tables(connection).items():
-        for when in ("INSERT", "UPDATE"):
+        for when, first in _FIRST.items():
             written = ", ".join(f'CAST(NEW."{column}" AS BLOB)' for column in columns)
             connection.execute(
                 f"CREATE TEMP TRIGGER seal_{table}_{when} AFTER {when} ON main.{table} BEGIN "  # noqa: S608 - names of our own tables
-                f"INSERT INTO seals VALUES "
+                f"{first.format(table)}INSERT INTO seals VALUES "
                 f"('{table}', NEW.rowid, seal_of('{table}', NEW.rowid, {written})) "
                 "ON CONFLICT DO UPDATE SET seal = excluded.seal; END"
             )
@@ -75,6 +75,12 @@ def keep_seals(connection: sqlite3.Connection) -> None:
             f"CREATE TEMP TRIGGER total_{when} AFTER {when} ON main.seals BEGIN {steps}; END"
         )
 
+
+# What comes before a seal is written: a row may have been given another number.
+_FIRST = {
+    "INSERT": "",
+    "UPDATE": "DELETE FROM seals WHERE place = '{}' AND row = OLD.rowid AND row <> NEW.rowid; ",
+}
 
 _WHEN_SEALED = {
     "INSERT": ("NEW.seal",),
