@@ -15,13 +15,17 @@ import signal
 import sys
 import traceback
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+from fairlead.answers.words import Phase
 from fairlead.embedded.machines.place import remove_tree
 from fairlead.embedded.store.database import Store
 from fairlead.errors import UnavailableError
+from fairlead.payload.bearer import MachineToken
 from fairlead.rollout.machines import Machine
+from fairlead.rollout.secrets import hashed
 from pool_documents import pool_document
 from service.stored_plane import StoredPlane
 
@@ -44,9 +48,27 @@ class PlacedPlane(StoredPlane):
         place = self.directory.machines / machine.name
         if machine.is_leaving:
             remove_tree(place)
-        else:
+        elif machine.phase is Phase.BOOTING or machine.is_in_flight:
             (place / "root").mkdir(parents=True, exist_ok=True)
+            self._give_power(machine)
+            self._give_power(machine)  # it fell, and boots again
         return super()._run(machine)
+
+    def _give_power(self, machine: Machine) -> None:
+        """Write what a driver and a boot write: a token instead of the last, power, a report."""
+        end = self.now() + timedelta(hours=1)
+        self.world.machine_tokens.write(
+            MachineToken(
+                machine=machine.name,
+                pair=machine.revision,
+                token_hash=hashed(self._draw_token()),
+                issued_at=self.now(),
+                expires_at=end,
+            )
+        )
+        self.world.machines.note_power(machine.name)
+        self.world.machines.write_report(machine.name, b"{}")
+        self.world.machine_tokens.spend(machine.name, "said")
 
 
 def places_of(path: Path) -> set[str]:
