@@ -102,6 +102,21 @@ def test_a_hundred_thousand_brackets_are_an_input_error(bracket: bytes) -> None:
         parse_json(bracket * 100_000)
 
 
+@pytest.mark.parametrize(("opening", "closing"), [("[", "]"), ('{"a":', "}")])
+def test_a_hundred_levels_are_read_and_one_more_is_an_input_error(
+    opening: str, closing: str
+) -> None:
+    deep = opening * 100 + "1" + closing * 100
+
+    assert json.dumps(plain(parse_json(deep.encode()))) == deep.replace(":", ": ")
+    with pytest.raises(InputError, match="nested too deeply, more than 100 levels"):
+        parse_json(f"{opening}{deep}{closing}".encode())
+
+
+def test_many_brackets_beside_each_other_are_no_levels() -> None:
+    assert parse_json(b"[" + b"[]," * 5000 + b"{}]") == [*([[]] * 5000), Pairs()]
+
+
 def test_numbers_beyond_a_float_are_infinite_and_stay_so() -> None:
     numbers = parse_json(b"[1e999, -1e999, " + b"9" * 10_000 + b", -" + b"9" * 10_000 + b"]")
 

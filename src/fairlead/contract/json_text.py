@@ -24,6 +24,9 @@ except ImportError:  # an interpreter without the accelerator
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 MAX_DIGITS = 4300
+# Levels. A document of ours has a dozen and one of a person's files 64; whoever walks a value
+# calls itself once or twice per level, and Python ends that at 1000.
+DEEPEST = 100
 INFINITY = float("inf")
 
 
@@ -63,9 +66,14 @@ class _ScannerContext:
         self.memo: dict[str, str] = {}
 
 
-def parse_json(text: bytes, *, encoding_errors: str = "strict") -> Any:
+def parse_json(
+    text: bytes, *, encoding_errors: str = "strict", deepest: int | None = DEEPEST
+) -> Any:
     """
     Return the value of a JSON document, with every object as Pairs.
+
+    Lists and objects inside each other are read `deepest` levels deep, or, if that is None, as
+    deep as the interpreter can: then whoever walks the value must expect RecursionError.
 
     A number beyond the range of a float, or with more than MAX_DIGITS digits, is infinite.
     Text may hold lone surrogates: JSON can spell them ("\\ud800"), and with encoding_errors
@@ -89,9 +97,28 @@ def parse_json(text: bytes, *, encoding_errors: str = "strict") -> Any:
         raise InputError("not usable JSON: nested too deeply") from error
     except ValueError as error:
         raise InputError(f"not JSON: {error}") from error
+    if deepest is not None and _is_deeper(value, document, deepest):
+        raise InputError(f"not usable JSON: nested too deeply, more than {deepest} levels")
     if document[end:].strip(" \t\n\r"):
         raise TrailingTextError(value, end)
     return value
+
+
+def _is_deeper(value: object, document: str, deepest: int) -> bool:
+    # Most documents have fewer brackets than levels are allowed: nothing has to be walked then.
+    if document.count("[") + document.count("{") <= deepest:
+        return False
+    level: list[Any] = [value]
+    for _ in range(deepest + 1):
+        level = [found for found in level if isinstance(found, list)]
+        if not level:
+            return False
+        level = [inner for outer in level for inner in _items_of(outer)]
+    return True
+
+
+def _items_of(value: list[Any]) -> list[Any]:
+    return [item for _, item in value] if isinstance(value, Pairs) else value
 
 
 def _scan(document: str, start: int) -> tuple[Any, int]:

@@ -78,7 +78,7 @@ def parse_node_config(text: bytes, *, takes_settings: bool = True) -> ParsedNode
 
 def _document_of(text: bytes, reader: _Reader) -> Pairs:
     try:
-        value = parse_json(text, encoding_errors="surrogateescape")
+        value = parse_json(text, encoding_errors="surrogateescape", deepest=None)
     except TrailingTextError as error:
         value = error.value
         reader.complain("", error.problem)

@@ -17,6 +17,7 @@ from fairlead.agent.files import directory_of
 from fairlead.agent.report.clock_text import log_time, milliseconds
 from fairlead.contract.boot_report import (
     DONE,
+    LARGEST,
     OUTCOMES,
     UNFINISHED,
     BootReport,
@@ -206,6 +207,8 @@ def _parse_line(raw: bytes) -> dict[str, Any]:
 
 
 def _take(run: BootReport, begun: dict[str, float], line: dict[str, Any]) -> None:
+    if not all(_is_time(line.get(name, 0)) for name in ("at", "took", "exit")):
+        return
     match line:
         case {"begin": str(name), "at": int() | float() as at}:
             begun[name] = float(at)
@@ -223,6 +226,11 @@ def _take(run: BootReport, begun: dict[str, float], line: dict[str, Any]) -> Non
         case {"exit": int(exit_code), "took": int() | float() as took}:
             run.exit_code = exit_code
             run.took_ms = float(took)
+
+
+def _is_time(value: object) -> bool:
+    """Say whether a number can be one: what is longer fits no float, and was no clock."""
+    return isinstance(value, (int, float)) and abs(value) < LARGEST
 
 
 def _finish(runs: list[BootReport], begun: dict[str, float]) -> None:
