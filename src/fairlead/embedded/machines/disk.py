@@ -7,7 +7,6 @@ below the root, and only plain files are read, none of them without limit.
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import stat
@@ -19,6 +18,7 @@ from fairlead.agent.layout import AKS_MARKER, Layout
 from fairlead.agent.report.status import spare_of
 from fairlead.answers.words import Fault
 from fairlead.embedded.machines.kind import Seed
+from fairlead.embedded.machines.plain_file import NO_FILE, PLAIN, read_end
 from fairlead.embedded.whole_file import write_whole_in
 
 USER_DATA = "/var/lib/cloud/seed/nocloud/user-data"
@@ -47,10 +47,14 @@ LARGEST_READ = 512 * 1024
 SECRET = 0o600
 PUBLIC = 0o644
 
+KINDS_OF_FILE = {
+    stat.S_IFDIR: "a directory",
+    stat.S_IFLNK: "a link",
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFSOCK: "a socket",
+}
+
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-# Opening a pipe that nobody writes to must not wait.
-_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-_NOTHING_THERE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENXIO)
 
 
 class MachineDisk:
@@ -136,7 +140,7 @@ class MachineDisk:
             with self._parent_of(path, make=False) as (parent, name):
                 os.stat(name, dir_fd=parent, follow_symlinks=False)
         except OSError as error:
-            if error.errno in _NOTHING_THERE:
+            if error.errno in NO_FILE:
                 return False
             raise
         return True
@@ -145,17 +149,23 @@ class MachineDisk:
         """Return the last part of a plain file; None if there is no such file."""
         try:
             with self._parent_of(path, make=False) as (parent, name):
-                descriptor = os.open(name, _FILE, dir_fd=parent)
+                descriptor = os.open(name, PLAIN, dir_fd=parent)
         except OSError as error:
-            if error.errno in _NOTHING_THERE:
+            if error.errno in NO_FILE:
                 return None
             raise
-        with os.fdopen(descriptor, "rb") as file:
-            found = os.fstat(descriptor)
-            if not stat.S_ISREG(found.st_mode):
-                return None
-            file.seek(max(0, found.st_size - most))
-            return file.read(most)
+        return read_end(descriptor, most)
+
+    def oddity_at(self, path: str) -> str:
+        """Return what is at the path if it is not a plain file: 'a directory'; '' if it is."""
+        try:
+            with self._parent_of(path, make=False) as (parent, name):
+                mode = os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode
+        except OSError as error:
+            if error.errno in NO_FILE:
+                return ""
+            raise
+        return "" if stat.S_ISREG(mode) else KINDS_OF_FILE.get(stat.S_IFMT(mode), "a device")
 
     def put(self, path: str, content: bytes, mode: int) -> None:
         """Put this content at the path with this mode, whole or not at all."""

@@ -14,10 +14,14 @@ from fairlead.contract.json_text import Pairs, parse_json, plain
 from fairlead.embedded.machines.disk import MachineDisk
 from fairlead.errors import InputError
 
-# The end of a log holds what the agent waits for.
+# The end of a log holds what the agent waits for; a run takes 16 KiB of the record at most, and
+# a machine that writes more of it must not cost us the time to read it all.
 LOG_END_BYTES = 16 * 1024
+RECORD_END_BYTES = 64 * 1024
 
 LONGEST = 500
+# The cause of a stage that stopped the boot holds the last lines of what failed.
+LONGEST_FAILURE = 1200
 
 # Where a run begins in a record.
 RUN = b'\n{"run":'
@@ -30,6 +34,8 @@ PROVISIONED = "provisioned"
 def last_words_of(disk: MachineDisk, since_ns: int, *, is_running: bool) -> str:
     """Return what the boot that began after this moment says; '' if it left nothing."""
     since = log_time(since_ns)
+    if oddity := disk.oddity_at(disk.layout.record):
+        return f"its flight record {disk.layout.record} is {oddity}, not a file"
     report = _find_report(disk, since)
     if report is None:
         return ""
@@ -49,12 +55,13 @@ def failure_text(report: BootReport) -> str:
     """Return what stopped a boot, in one line; '' if nothing did."""
     for stage in report.stages:
         if stage.outcome == STOPPED:
-            return f"stage {stage.name}: {stage.cause or f'exit {report.exit_code}'}"
+            why = stage.cause or f"exit {report.exit_code}"
+            return _one_line(f"stage {stage.name}: {why}", LONGEST_FAILURE)
     return f"its boot ended with exit code {report.exit_code}" if report.exit_code else ""
 
 
 def _find_report(disk: MachineDisk, since: str) -> BootReport | None:
-    text = disk.find_text(disk.layout.record) or b""
+    text = disk.find_text(disk.layout.record, RECORD_END_BYTES) or b""
     runs = parse_record(text[max(0, text.rfind(RUN)) :])
     return runs[-1] if runs and runs[-1].started >= since else None
 
@@ -104,7 +111,8 @@ def _fields_of(raw: bytes) -> dict[str, object]:
     return dict(plain(value)) if isinstance(value, Pairs) else {}
 
 
-def _one_line(text: str) -> str:
-    shown = "".join(mark if mark.isprintable() else " " for mark in text)
+def _one_line(text: str, longest: int = LONGEST) -> str:
+    # Four times as much is looked at: whatever is white space in it becomes one space.
+    shown = "".join(mark if mark.isprintable() else " " for mark in text[: 4 * longest])
     line = " ".join(shown.split())
-    return line if len(line) <= LONGEST else f"{line[:LONGEST]}..."
+    return line if len(line) <= longest else f"{line[:longest]}..."

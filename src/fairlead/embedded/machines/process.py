@@ -12,11 +12,13 @@ from __future__ import annotations
 import os
 import select
 import signal
+import stat
 import time
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from fairlead.embedded.machines.kind import Printed
+from fairlead.embedded.machines.plain_file import find_end, find_part
 from fairlead.embedded.whole_file import write_whole
 from fairlead.errors import UnavailableError
 
@@ -30,14 +32,17 @@ MARK = "FAIRLEAD_MACHINE_DIRECTORY"
 # nothing, and runs in the machine's directory.
 GATE = 'cd "$1" && shift && read -r go && exec "$@" </dev/null'
 
-# Appending: whoever trims it must not leave a hole where the next line goes.
+# Appending: whoever trims it must not leave a hole where the next line goes. What a machine put in
+# its place is neither followed nor waited for.
 CONSOLE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC
+CONSOLE_FLAGS |= os.O_NOFOLLOW | os.O_NONBLOCK
 
 # Bytes. A machine that prints without end must not fill the disk.
 LARGEST_CONSOLE = 4 * 1024 * 1024
 CONSOLE_END = 16 * 1024
 # What a command may ask for at once.
 LARGEST_ANSWER = 256 * 1024
+LARGEST_PID_FILE = 256
 
 PROCESSES = Path("/proc")
 BOOT_ID = PROCESSES / "sys/kernel/random/boot_id"
@@ -62,9 +67,13 @@ def start_process(directory: Path, command: list[str], environment: dict[str, st
         **environment,
         MARK: str(directory),
     }
-    reading, writing = os.pipe2(os.O_CLOEXEC)
-    console = os.open(directory / CONSOLE, CONSOLE_FLAGS, 0o600)
-    try:
+    with ExitStack() as stack:
+        # Each is let go of whatever comes after it: a computer may run out of descriptors here.
+        console = os.open(directory / CONSOLE, CONSOLE_FLAGS, 0o600)
+        stack.callback(os.close, console)
+        reading, writing = os.pipe2(os.O_CLOEXEC)
+        stack.callback(os.close, reading)
+        stack.callback(os.close, writing)
         process = os.posix_spawn(
             "/bin/sh",
             ["/bin/sh", "-c", GATE, "gate", str(directory), *command],
@@ -80,33 +89,26 @@ def start_process(directory: Path, command: list[str], environment: dict[str, st
         )
         _write_pid_file(directory, process)
         os.write(writing, b"go\n")
-    finally:
-        for descriptor in (reading, writing, console):
-            os.close(descriptor)
     return process
 
 
 def trim_console(directory: Path) -> None:
     """Afterwards what the machine printed takes no more room than it may."""
     with suppress(FileNotFoundError, NotADirectoryError):
-        if (directory / CONSOLE).stat().st_size > LARGEST_CONSOLE:
-            os.truncate(directory / CONSOLE, 0)
+        found = (directory / CONSOLE).lstat()
+        if stat.S_ISREG(found.st_mode) and found.st_size > LARGEST_CONSOLE:
+            descriptor = os.open(directory / CONSOLE, CONSOLE_FLAGS)  # which empties it
+            os.close(descriptor)
 
 
 def console_end(directory: Path) -> bytes:
     """Return the last part of what the machine printed; b'' if it printed nothing."""
-    return read_console(directory, CONSOLE_END)[1]
+    return find_end(directory / CONSOLE, CONSOLE_END) or b""
 
 
 def read_console(directory: Path, most: int) -> tuple[int, bytes]:
     """Return where the last part of what the machine printed begins, and that part."""
-    try:
-        with (directory / CONSOLE).open("rb") as console:
-            size = console.seek(0, os.SEEK_END)
-            begin = console.seek(max(0, size - most))
-            return begin, console.read(most)
-    except FileNotFoundError:
-        return 0, b""
+    return find_part(directory / CONSOLE, most) or (0, b"")
 
 
 def find_process(directory: Path) -> int | None:
@@ -229,11 +231,8 @@ def _write_pid_file(directory: Path, process: int) -> None:
 
 
 def _read_pid_file(directory: Path) -> tuple[int, str, str] | None:
-    try:
-        words = (directory / PID_FILE).read_text(errors="replace").split()
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    match words:
+    words = (find_end(directory / PID_FILE, LARGEST_PID_FILE) or b"").decode(errors="replace")
+    match words.split():
         case [process, started, boot] if process.isascii() and process.isdigit():
             return int(process), started, boot
     return None  # torn by a power cut, after which nothing of it runs
