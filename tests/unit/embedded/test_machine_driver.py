@@ -34,6 +34,8 @@ class Garage:
         self.refused: list[str] = []
         self.broken: set[str] = set()
         self.lives: dict[str, Life] = {}
+        self.unreadable: dict[str, Exception] = {}
+        self.looks: list[str] = []
 
     def power_on(self, machine: str, seed: Seed | None, fault: Fault) -> None:
         if machine in self.broken:
@@ -43,6 +45,9 @@ class Garage:
         self.seeds.append(seed)
 
     def life_of(self, machine: str) -> Life:
+        self.looks.append(machine)
+        if machine in self.unreadable:
+            raise self.unreadable[machine]
         return self.lives.get(machine, Life.BOOTING if machine in self.powered else Life.OFF)
 
     def last_words(self, machine: str) -> str:
@@ -252,3 +257,81 @@ def test_a_machine_that_is_gone_leaves_no_token(yard: Yard) -> None:
     yard.drive(driver, ticks=1)
 
     assert yard.world.machine_tokens.find_by_hash(hashed("dG9rZW40")) is None
+
+
+UNREADABLE = [
+    (OSError(24, "Too many open files", "/m/root"), "[Errno 24] Too many open files: '/m/root'"),
+    (IsADirectoryError(21, "Is a directory"), "[Errno 21] Is a directory"),
+    (UnavailableError("its disk hangs"), "its disk hangs"),
+    (RecursionError("deep"), "a defect of the control plane: RecursionError: deep"),
+    (MemoryError(), "a defect of the control plane: MemoryError: "),
+]
+
+
+@pytest.mark.parametrize(("error", "told"), UNREADABLE, ids=lambda one: type(one).__name__)
+def test_a_machine_that_cannot_be_looked_at_says_so_and_holds_up_no_other(
+    yard: Yard, error: Exception, told: str
+) -> None:
+    first, second = yard.make_machines(2)
+    yard.garage.unreadable = {first: error}
+
+    yard.drive(ticks=3)
+
+    assert yard.garage.powered == [second]
+    assert yard.machine(first).problem == told
+    assert yard.garage.looks.count(first) == 1, "it is tried again after a while only"
+
+
+def test_a_machine_that_stays_unreadable_is_tried_ever_more_rarely(yard: Yard) -> None:
+    [name] = yard.make_machines(1)
+    yard.garage.unreadable = {name: OSError(5, "Input/output error")}
+    driver = yard.driver()
+    tried = []
+
+    for second in range(200):
+        before = len(yard.garage.looks)
+        yard.drive(driver, ticks=1)
+        if len(yard.garage.looks) > before:
+            tried.append(second)
+        yard.clock.advance(timedelta(seconds=1))
+
+    assert tried == [0, 2, 6, 14, 30, 62, 122, 182]
+
+
+def make_ready(yard: Yard, name: str) -> None:
+    yard.garage.lives[name] = Life.UP
+    yard.world.machines.note_power(name)
+    booted = replace(yard.machine(name), booted=PAIR, phase=Phase.READY, ready_at=yard.clock.now)
+    yard.world.machines.write_machine(booted)
+
+
+@pytest.mark.parametrize("is_restarted", [False, True])
+def test_a_ready_machine_stays_ready_while_nobody_can_look_at_it(
+    yard: Yard, is_restarted: bool
+) -> None:
+    [name] = yard.make_machines(1)
+    make_ready(yard, name)
+    driver = yard.driver()
+    yard.garage.unreadable = {name: PermissionError(13, "Permission denied")}
+
+    yard.clock.advance(timedelta(seconds=3))
+    yard.drive(driver, ticks=1)
+    assert yard.machine(name).phase is Phase.READY
+    assert yard.machine(name).problem == "[Errno 13] Permission denied"
+
+    yard.garage.unreadable = {}
+    yard.clock.advance(timedelta(seconds=3))
+    yard.drive(yard.driver() if is_restarted else driver, ticks=1)
+    assert yard.machine(name).phase is Phase.READY
+    assert yard.machine(name).problem == ""
+
+
+def test_what_a_machine_failed_of_is_not_forgotten_when_nobody_can_look_at_it(yard: Yard) -> None:
+    [name] = yard.make_machines(1)
+    failed = replace(yard.machine(name), phase=Phase.FAILED, problem="stage provision: exit 1")
+    yard.world.machines.write_machine(failed)
+    yard.garage.unreadable = {name: OSError(24, "Too many open files")}
+
+    yard.drive(ticks=1)
+
+    assert yard.machine(name).problem == "stage provision: exit 1"

@@ -3,13 +3,17 @@ The hands of the embedded edge: gives machines power, takes them away, and notes
 
 The store is only touched between two awaits, so by one thread; whatever waits for a process or a
 disk runs in a thread of its own, one at a time for each machine.
+
+A machine owns its disk, and this computer may run out of anything: whatever goes wrong with one
+machine is told as its problem and tried again, ever more rarely, and holds up no other.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from fairlead.answers.words import EventKind, Fault, Phase
@@ -34,11 +38,24 @@ from fairlead.rollout.secrets import UserData
 # How many machines start or stop at once: more only makes each of them slower.
 MOST_AT_ONCE = 8
 
-# A disk that is full or a mount that hangs does not mend itself in milliseconds.
+# A disk that is full or a mount that hangs does not mend itself in milliseconds. Every further
+# failure doubles the wait.
 RETRY_AFTER = timedelta(seconds=2)
+LONGEST_RETRY = timedelta(seconds=60)
 
-# Machines that are ready are looked at this often.
+# Machines that are ready are looked at this often, and what one that boots wrote is read so often.
 LOOK_EVERY = timedelta(seconds=3)
+READ_EVERY = timedelta(seconds=1)
+
+LONGEST_PROBLEM = 500
+
+
+@dataclass(frozen=True, slots=True)
+class _Trouble:
+    """How often in a row something went wrong with a machine, and when it is tried again."""
+
+    count: int
+    retry_at: datetime
 
 
 class Driver:
@@ -57,34 +74,57 @@ class Driver:
         self._draw_token = draw_token
         self._busy: dict[str, asyncio.Task[None]] = {}
         self._look_at = now()
-        self._retry_at: dict[str, datetime] = {}
+        self._trouble: dict[str, _Trouble] = {}
+        self._words: dict[str, tuple[datetime, str]] = {}
+        # A machine that is ready has a problem only because somebody could not look at it.
+        self._unclear = {machine.name for machine in world.machines.list_all() if machine.problem}
 
     def tick(self) -> int:
         """Let every machine make its next move; return how many did or are about to."""
         machines = self._world.machines
         moves = machines.observe_templates()
         for stored in (*machines.list_moving(), *self._fallen()):
-            if self._is_free(stored.machine.name):
-                move = next_move(stored, self._sight_of(stored), self._now())
-                if move is not None:
-                    moves += self._make(stored, move)
+            moves += self._move_on(stored)
         return moves + len(self._busy)
 
+    def _move_on(self, stored: StoredMachine) -> int:
+        name = stored.machine.name
+        if not self._is_free(name):
+            return 0
+        try:
+            move = next_move(stored, self._sight_of(stored), self._now())
+            moves = self._make(stored, move) if move is not None else 0
+        except Exception as error:  # noqa: BLE001 - door 4: a machine's failure is its own
+            self._note(name, error)
+            return 0
+        if name not in self._busy:
+            self._trouble.pop(name, None)
+        return moves
+
     def _is_free(self, name: str) -> bool:
-        return name not in self._busy and self._retry_at.get(name, self._now()) <= self._now()
+        trouble = self._trouble.get(name)
+        return name not in self._busy and (trouble is None or trouble.retry_at <= self._now())
 
     def _fallen(self) -> list[StoredMachine]:
         """Return ready machines that no longer run, as often as they are looked at."""
         if self._now() < self._look_at:
             return []
         self._look_at = self._now() + LOOK_EVERY
-        machines = self._world.machines
-        fallen = [
-            machines.find_machine(name)
-            for name in machines.list_running()
-            if self._kind.life_of(name) is not Life.UP
-        ]
+        names = self._world.machines.list_running()
+        fallen = [self._find_fallen(name) for name in names if self._is_free(name)]
         return [stored for stored in fallen if stored is not None]
+
+    def _find_fallen(self, name: str) -> StoredMachine | None:
+        """Return a ready machine that no longer runs, or that could not be looked at before."""
+        try:
+            is_up = self._kind.life_of(name) is Life.UP
+        except Exception as error:  # noqa: BLE001 - door 4
+            self._note(name, error)
+            return None
+        if is_up and name not in self._unclear:
+            return None
+        self._unclear.discard(name)
+        return self._world.machines.find_machine(name)
 
     async def rest(self) -> None:
         """Wait until nothing that was begun is under way."""
@@ -96,11 +136,17 @@ class Driver:
         is_stuck = machine.is_leaving and stored.fault is Fault.STUCK_DRAIN
         return Sight(
             life=self._kind.life_of(machine.name),
-            last_words=self._kind.last_words(machine.name)
-            if machine.phase is Phase.BOOTING
-            else "",
+            last_words=self._last_words(machine.name) if machine.phase is Phase.BOOTING else "",
             leaving_since=self._leaving_since(machine) if is_stuck else None,
         )
+
+    def _last_words(self, name: str) -> str:
+        """Return what a machine left so far, as it was a moment ago."""
+        read_at, words = self._words.get(name, (None, ""))
+        if read_at is None or self._now() - read_at >= READ_EVERY:
+            words = self._kind.last_words(name)
+            self._words[name] = (self._now(), words)
+        return words
 
     def _leaving_since(self, machine: Machine) -> datetime | None:
         if machine.since is not None:
@@ -133,14 +179,29 @@ class Driver:
     async def _told(self, stored: StoredMachine, work: Coroutine[None, None, None]) -> None:
         """Do the work; what goes wrong with it is the machine's problem, and is tried again."""
         name = stored.machine.name
-        self._retry_at.pop(name, None)
         try:
             await work
-        except (FairleadError, OSError) as error:
-            self._retry_at[name] = self._now() + RETRY_AFTER
-            found = self._world.machines.find_machine(name)
-            if found and found.gone_at is None and found.machine.problem != str(error):
-                self._world.machines.write_machine(replace(found.machine, problem=str(error)))
+        except Exception as error:  # noqa: BLE001 - door 4
+            # A store that does not take the problem fails the next tick, where that is told.
+            with suppress(FairleadError):
+                self._note(name, error)
+        else:
+            self._trouble.pop(name, None)
+
+    def _note(self, name: str, error: Exception) -> None:
+        """Tell what went wrong with a machine, once, and when it is tried again."""
+        known = self._trouble.get(name)
+        count = known.count + 1 if known else 1
+        # The exponent is bounded, so that a machine broken for a year does not overflow.
+        wait = min(RETRY_AFTER * 2 ** min(count - 1, 10), LONGEST_RETRY)
+        self._trouble[name] = _Trouble(count, self._now() + wait)
+        self._unclear.add(name)
+        problem = _problem_of(error)
+        found = self._world.machines.find_machine(name)
+        if found is None or found.gone_at is not None or found.machine.phase is Phase.FAILED:
+            return  # what a machine failed of stays its problem
+        if found.machine.problem != problem:
+            self._world.machines.write_machine(replace(found.machine, problem=problem))
 
     async def _power_on(self, stored: StoredMachine, revision: str) -> None:
         name, world = stored.machine.name, self._world
@@ -170,3 +231,12 @@ class Driver:
         name = stored.machine.name
         await asyncio.to_thread(self._kind.destroy, name)
         self._world.machines.mark_gone(name)
+        self._words.pop(name, None)
+        self._unclear.discard(name)
+
+
+def _problem_of(error: Exception) -> str:
+    says = str(error) or type(error).__name__
+    if not isinstance(error, FairleadError | OSError):
+        says = f"a defect of the control plane: {type(error).__name__}: {error}"
+    return says if len(says) <= LONGEST_PROBLEM else f"{says[:LONGEST_PROBLEM]}..."

@@ -163,7 +163,7 @@ def _change(stored: StoredMachine, sight: Sight, now: datetime) -> Move | None:
 def _live(machine: Machine, sight: Sight, now: datetime) -> Move | None:
     if sight.life is Life.UP:
         if machine.phase is Phase.READY:
-            return None
+            return _told(machine, "")
         return Become(replace(machine, phase=Phase.READY, ready_at=now, problem="", since=None))
     if sight.life is Life.ABSENT:
         return _fail(machine, VANISHED)
