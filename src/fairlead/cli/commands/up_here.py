@@ -18,6 +18,7 @@ from fairlead.cli.screens.show import is_terminal
 from fairlead.decision.explain import moment
 from fairlead.embedded.machines.place import list_places
 from fairlead.embedded.serve.client import Client
+from fairlead.embedded.serve.log import keep_log
 from fairlead.embedded.serve.plane import ControlPlane
 from fairlead.errors import FairleadError, InputError, UnavailableError
 
@@ -41,7 +42,9 @@ def run_here(directory: StateDirectory, kind: MachineKind, arguments: Namespace)
 
 async def _run(directory: StateDirectory, kind: MachineKind, arguments: Namespace) -> int:
     has_screen = is_terminal(sys.stdout) and not arguments.no_view
+    keep_log(directory.log)
     if not has_screen:
+        # Around what keeps the log, so that lines are escaped and have their times there, too.
         stamp_lines(lambda: f"{moment(present())} ")
     documents = read_all(arguments.file)
     plane = ControlPlane(directory, kind)
