@@ -31,6 +31,9 @@ DOORS = {
     "agent/main.py": 2,  # a command; check-hotfix, which exits 0 whatever happens
     "cli/main.py": 1,  # a command
     "controller/loop.py": 1,  # a pass over a pool
+    "embedded/machines/drive.py": 1,  # a move of a machine
+    "embedded/serve/plane.py": 1,  # a turn of the loop
+    "payload/app.py": 1,  # a machine's request
 }
 
 # Modules that cost milliseconds at start-up; a boot without network must load none of them.

@@ -22,8 +22,11 @@ DEADLINE_S = 60.0
 class RunningPlane:
     """`fairlead up` on one state directory. Leaving it stops the process and ends machines."""
 
-    def __init__(self, path: Path, *words: str) -> None:
+    def __init__(self, path: Path, *words: str, descriptors: int = 0) -> None:
         self.directory = StateDirectory(path)
+        # A shell sets how many descriptors the process may have, where a test says so.
+        self._limit = ["/bin/sh", "-c", f'ulimit -n {descriptors}; exec "$@"', "limit"]
+        self._limit *= descriptors > 0
         self.client = RawClient(self.directory)
         # Beside it: a directory with other files in it does not become a control plane's.
         self._log = path.with_name(f"{path.name}.log")
@@ -61,7 +64,7 @@ class RunningPlane:
             self._process.wait(DEADLINE_S)
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
-                self.command("up", "--no-view", *self._words),
+                [*self._limit, *self.command("up", "--no-view", *self._words)],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -80,6 +83,13 @@ class RunningPlane:
         code = self._process.wait(timeout_s)
         self._process = None
         return code
+
+    @property
+    def pid(self) -> int:
+        """The process, which must run."""
+        assert self._process is not None
+        assert self._process.poll() is None, self.log()
+        return self._process.pid
 
     def log(self) -> str:
         return self._log.read_text()

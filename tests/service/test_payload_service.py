@@ -14,8 +14,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from starlette.applications import Starlette
 
 from fairlead.agent.https_fetch import Request, fetch
+from fairlead.contract.boot_report import BootReport, report_fields
+from fairlead.contract.json_text import encode_json
 from fairlead.contract.node_parse import parse_node_config
 from fairlead.embedded.serve.certificates import make_or_read
 from fairlead.errors import UnavailableError
@@ -60,6 +63,8 @@ class KeptPairs:
         self.problems: list[tuple[str, str, str]] = []
         self.reports: list[tuple[str, str, bytes]] = []
         self.is_away = False
+        self.defect: Exception | None = None
+        self.told: list[str] = []
 
     def find_bearer(self, token_hash: str, machine: str) -> Bearer | None:
         if self.is_away:
@@ -89,6 +94,8 @@ class KeptPairs:
         ]
 
     def record_report(self, pool: str, machine: str, report: bytes) -> None:
+        if self.defect:
+            raise self.defect
         self.reports.append((pool, machine, report))
 
 
@@ -142,7 +149,12 @@ def plane(directory: Path) -> Iterator[Plane]:
     source = KeptPairs()
     bound = socket.create_server(("127.0.0.1", 0))
     port = bound.getsockname()[1]
-    with served_app(lambda: make_app(source, lambda: NOW), bound, tls):
+
+    def make() -> Starlette:
+        on_defect = lambda error: source.told.append(f"{type(error).__name__}: {error}")  # noqa: E731
+        return make_app(source, lambda: NOW, on_defect=on_defect)
+
+    with served_app(make, bound, tls):
         yield Plane(source, port, certificates.ca_pem)
 
 
@@ -407,6 +419,34 @@ def test_a_store_that_does_not_answer_lets_boots_try_again(plane: Plane) -> None
 
     plane.source.is_away = False
     assert plane.fetch(TOKEN)[0] == 200
+
+
+@pytest.mark.parametrize("levels", [101, 400, 990, 20_000])
+def test_a_report_nested_too_deeply_is_refused_and_nothing_is_logged(
+    plane: Plane, caplog: pytest.LogCaptureFixture, levels: int
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    names = dict.fromkeys(("run", "agent", "layout", "started"), "x")
+    deep = b"[" * levels + b"]" * levels
+    report = json.dumps(names).encode().removesuffix(b"}") + b', "facts": {"x": ' + deep + b"}}"
+
+    assert plane.report(TOKEN, report) == 400
+
+    assert plane.source.reports == []
+    assert plane.source.told == []
+    assert sum(len(record.getMessage()) for record in caplog.records) < 2000
+
+
+def test_a_request_that_fails_for_no_foreseen_reason_is_told_and_the_boot_tries_again(
+    plane: Plane, caplog: pytest.LogCaptureFixture
+) -> None:
+    plane.source.defect = RecursionError("maximum recursion depth exceeded")
+    report = encode_json(report_fields(BootReport("r", agent="1", layout="l", started="")))
+
+    assert plane.report(TOKEN, report.encode()) == 503
+
+    assert plane.source.told == ["RecursionError: maximum recursion depth exceeded"]
+    assert [record.exc_info for record in caplog.records if record.exc_info] == []
 
 
 def test_no_token_is_logged(plane: Plane, caplog: pytest.LogCaptureFixture) -> None:

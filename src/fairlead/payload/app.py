@@ -74,20 +74,33 @@ class PayloadSource(Protocol):
 
 
 def make_app(
-    source: PayloadSource, now: Callable[[], datetime], joins: Joins | None = None
+    source: PayloadSource,
+    now: Callable[[], datetime],
+    joins: Joins | None = None,
+    on_defect: Callable[[Exception], None] = lambda _error: None,
 ) -> Starlette:
-    """Return the service. It logs nothing. joins: how machines join, if no input says so."""
+    """
+    Return the service. It logs nothing.
+
+    joins: how machines join, if no input says so. on_defect: told of every request that failed for
+    a reason that nobody foresaw.
+    """
     # An object instead of a function: Starlette lets every method through to it.
-    return Starlette(routes=[Route("/{path:path}", _Door(source, now, joins))])
+    return Starlette(routes=[Route("/{path:path}", _Door(source, now, joins, on_defect))])
 
 
 class _Door:
     def __init__(
-        self, source: PayloadSource, now: Callable[[], datetime], joins: Joins | None
+        self,
+        source: PayloadSource,
+        now: Callable[[], datetime],
+        joins: Joins | None,
+        on_defect: Callable[[Exception], None],
     ) -> None:
         self._source = source
         self._now = now
         self._joins = joins
+        self._on_defect = on_defect
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
@@ -97,6 +110,9 @@ class _Door:
             answer = unavailable()
         except ClientDisconnect:
             return
+        except Exception as error:  # noqa: BLE001 - door 6: a request's failure is its own
+            self._on_defect(error)
+            answer = unavailable()
         # A machine asks once. Closing also ends a body that nobody is going to read.
         headers = {**answer.headers, "Cache-Control": "no-store", "Connection": "close"}
         kind = "application/json" if answer.body else None

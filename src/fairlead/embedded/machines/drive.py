@@ -11,8 +11,8 @@ machine is told as its problem and tried again, ever more rarely, and holds up n
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
-from contextlib import suppress
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -91,14 +91,12 @@ class Driver:
         name = stored.machine.name
         if not self._is_free(name):
             return 0
-        try:
+        moves = 0
+        with self._its_own(name):
             move = next_move(stored, self._sight_of(stored), self._now())
             moves = self._make(stored, move) if move is not None else 0
-        except Exception as error:  # noqa: BLE001 - door 4: a machine's failure is its own
-            self._note(name, error)
-            return 0
-        if name not in self._busy:
-            self._trouble.pop(name, None)
+            if name not in self._busy:
+                self._trouble.pop(name, None)
         return moves
 
     def _is_free(self, name: str) -> bool:
@@ -116,15 +114,12 @@ class Driver:
 
     def _find_fallen(self, name: str) -> StoredMachine | None:
         """Return a ready machine that no longer runs, or that could not be looked at before."""
-        try:
-            is_up = self._kind.life_of(name) is Life.UP
-        except Exception as error:  # noqa: BLE001 - door 4
-            self._note(name, error)
-            return None
-        if is_up and name not in self._unclear:
-            return None
-        self._unclear.discard(name)
-        return self._world.machines.find_machine(name)
+        found = None
+        with self._its_own(name):
+            if self._kind.life_of(name) is not Life.UP or name in self._unclear:
+                self._unclear.discard(name)
+                found = self._world.machines.find_machine(name)
+        return found
 
     async def rest(self) -> None:
         """Wait until nothing that was begun is under way."""
@@ -179,14 +174,18 @@ class Driver:
     async def _told(self, stored: StoredMachine, work: Coroutine[None, None, None]) -> None:
         """Do the work; what goes wrong with it is the machine's problem, and is tried again."""
         name = stored.machine.name
-        try:
+        # A store that does not take the problem fails the next tick, where that is told.
+        with suppress(FairleadError), self._its_own(name):
             await work
-        except Exception as error:  # noqa: BLE001 - door 4
-            # A store that does not take the problem fails the next tick, where that is told.
-            with suppress(FairleadError):
-                self._note(name, error)
-        else:
             self._trouble.pop(name, None)
+
+    @contextmanager
+    def _its_own(self, name: str) -> Iterator[None]:
+        """Whatever goes wrong inside is this machine's problem, and nobody else's."""
+        try:
+            yield
+        except Exception as error:  # noqa: BLE001 - door 4: a machine's failure is its own
+            self._note(name, error)
 
     def _note(self, name: str, error: Exception) -> None:
         """Tell what went wrong with a machine, once, and when it is tried again."""

@@ -12,10 +12,9 @@ import asyncio
 import base64
 import os
 import secrets
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fairlead import __version__
 from fairlead.answers.reply import Health
@@ -28,7 +27,15 @@ from fairlead.embedded.machines.process import printed_by
 from fairlead.embedded.serve.api import make_api
 from fairlead.embedded.serve.apply import apply
 from fairlead.embedded.serve.certificates import make_or_read
+from fairlead.embedded.serve.door import (
+    COMMANDS,
+    PAYLOADS,
+    Door,
+    fitted,
+    raise_descriptor_limit,
+)
 from fairlead.embedded.serve.empty_cluster import EmptyCluster
+from fairlead.embedded.serve.log import Log
 from fairlead.embedded.serve.server import QuietServer, listen, make_server
 from fairlead.embedded.serve.unix_socket import bind
 from fairlead.embedded.serve.watch import Place, find_place, watch
@@ -68,12 +75,15 @@ class ControlPlane:
     def __init__(self, directory: StateDirectory, kind: MachineKind) -> None:
         self.directory = directory
         self.started_at = self.now()
+        self._log = Log()
+        self._failing: set[str] = set()
         self._kind = kind
         self._store = Store(directory)
         directory.shared_bootstrap_token.unlink(missing_ok=True)
         self._certificates = make_or_read(directory.certificates, now=self.now())
         self._renew_at = self.now() + RENEW_EVERY
-        self._listener = listen(directory.port)
+        self._descriptors = raise_descriptor_limit()
+        self._listener = listen(directory.port, fitted(PAYLOADS, self._descriptors))
         self._is_stopping = asyncio.Event()
         self._is_woken = asyncio.Event()
         self._ended_because = ""
@@ -82,7 +92,7 @@ class ControlPlane:
         self._refuse_other_kinds()
         self._tell_strangers()
         markers = self.world.pools.markers
-        self._loop = Loop(self.world.world(), chance(), markers, _log_failure)
+        self._loop = Loop(self.world.world(), chance(), markers, self._tell_failure)
         self._driver = Driver(self.world, kind, self.now, _draw_token)
 
     @staticmethod
@@ -132,22 +142,22 @@ class ControlPlane:
         """Serve and reconcile until stopped. Afterwards the state directory is free again."""
         try:
             self._refuse_broken_scheme()
+            source = StoredPayloads(self.world, self.wake)
             joins = EmptyCluster(lambda: self._certificates.ca_pem)
-            payloads = make_app(StoredPayloads(self.world, self.wake), self.now, joins)
-            door = make_server(payloads, self._certificates)
-            servers = {
-                door: self._listener.socket,
-                make_server(make_api(self)): bind(self.directory.socket),
-            }
+            payloads = make_app(source, self.now, joins, self._tell_defect)
+            commands = Door(bind(self.directory.socket), fitted(COMMANDS, self._descriptors))
+            front = make_server(payloads, self._listener.socket, self._certificates)
+            servers = (front, make_server(make_api(self), commands))
+            asyncio.get_running_loop().set_exception_handler(self._tell_trouble)
             async with asyncio.TaskGroup() as group:
-                for server, bound in servers.items():
-                    group.create_task(server.serve([bound]))
+                for server in servers:
+                    group.create_task(server.serve([server.door]))
                 self._socket_place = find_place(self.directory.socket)
                 for server in servers:
                     await server.is_ready()
                 when_ready()
                 watching = group.create_task(watch(self.directory, self._store, self._end))
-                await self._work(door)
+                await self._work(front)
                 watching.cancel()
                 for server in servers:
                     server.should_exit = True
@@ -165,33 +175,55 @@ class ControlPlane:
         self._ended_because = because
         self.stop()
 
-    async def _work(self, door: QuietServer) -> None:
+    async def _work(self, front: QuietServer) -> None:
         while not self._is_stopping.is_set():
             self._is_woken.clear()
-            self._renew_certificates(door)
+            self._renew_certificates(front)
             await self._rest(MOVING_S if self._move() else self._idle_s())
         await self._driver.rest()
 
     def _move(self) -> bool:
-        """Make passes and moves; say whether there were any. A store that fails is tried again."""
-        try:
-            passes = self._loop.run_due(self.now(), MOST_PASSES)
-            return bool(passes + self._driver.tick())
-        except UnavailableError as error:
-            sys.stderr.write(f"fairlead: {error}\n")
-            return False
+        """Make passes and moves; say whether there were any."""
+        passes = self._made("passes", lambda: self._loop.run_due(self.now(), MOST_PASSES))
+        for pool in self._failing - self._loop.failures.keys():
+            self._failing.discard(pool)
+            self._log.is_well(f"pass over {pool}")
+        return bool(passes + self._made("machines", self._driver.tick))
 
-    def _renew_certificates(self, door: QuietServer) -> None:
+    def _made(self, what: str, work: Callable[[], int]) -> int:
+        """Do a part of the work; what fails is told once, ends nothing, and is tried again."""
+        try:
+            count = work()
+        except Exception as error:  # noqa: BLE001 - door 5: nothing but an order ends the loop
+            self._log.trouble(what, f"{_says(error)}; tried again")
+            return 0
+        self._log.is_well(what)
+        return count
+
+    def _tell_trouble(self, _: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """Tell what no task of ours waits for: a connection that broke, descriptors that ended."""
+        error = context.get("exception")
+        says = f"{type(error).__name__}: {error}" if error else "failed"
+        self._log.trouble(str(context.get("message", "the event loop")), says)
+
+    def _tell_defect(self, error: Exception) -> None:
+        self._log.trouble("a machine's request", _says(error))
+
+    def _tell_failure(self, pool: str, error: Exception) -> None:
+        self._failing.add(pool)
+        self._log.trouble(f"pass over {pool}", _says(error))
+
+    def _renew_certificates(self, front: QuietServer) -> None:
         """Serve with a certificate that has a month to go, and let user data name who signs it."""
         if self.now() < self._renew_at:
             return
         self._renew_at = self.now() + RENEW_EVERY
         try:
             self._certificates = make_or_read(self.directory.certificates, now=self.now())
-            door.load_certificate(self._certificates)
+            front.load_certificate(self._certificates)
             self.world.pools.change_stub(self._stub())
         except (FairleadError, OSError) as error:
-            sys.stderr.write(f"fairlead: certificates not renewed, trying again: {error}\n")
+            self._log.trouble("certificates", f"not renewed, trying again: {error}")
 
     def _idle_s(self) -> float:
         """Return how long nothing happens by itself: a token, a window or a retry may be due."""
@@ -225,7 +257,7 @@ class ControlPlane:
         for name in self._kind.list_names():
             if name not in known:
                 place = self.directory.machines / name
-                sys.stderr.write(f"fairlead: {place} belongs to no machine that is known here\n")
+                self._log.tell(f"{place} belongs to no machine that is known here")
 
     def _refuse_other_kinds(self) -> None:
         found = {stored.kind for stored in self.world.machines.list_stored()} - {self._kind.name}
@@ -238,8 +270,8 @@ class ControlPlane:
             )
 
 
-def _log_failure(pool: str, error: Exception) -> None:
-    sys.stderr.write(f"fairlead: pass over {pool} failed: {type(error).__name__}: {error}\n")
+def _says(error: Exception) -> str:
+    return f"failed: {type(error).__name__}: {error}"
 
 
 def chance() -> Chance:

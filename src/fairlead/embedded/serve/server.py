@@ -10,13 +10,16 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
-from collections.abc import Iterator
+import ssl
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from fairlead.embedded.serve.door import PAYLOADS, SWEEP_S, Door, Limits
 from fairlead.embedded.whole_file import write_whole
 
 if TYPE_CHECKING:
@@ -38,14 +41,15 @@ BACKLOG = 1024
 class Listener:
     """A bound socket and the address that machines know it by."""
 
-    socket: socket.socket
+    socket: Door
     address: str
 
 
-def listen(port_file: Path) -> Listener:
+def listen(port_file: Path, limits: Limits = PAYLOADS) -> Listener:
     """Return a socket on the port of this file, or on a free one that the file then names."""
     known = int(port_file.read_text()) if port_file.exists() else 0
-    bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    # With its protocol: asyncio sends without delay only where the socket says that it is TCP.
+    bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         bound.bind((LOOPBACK, known))
@@ -54,11 +58,16 @@ def listen(port_file: Path) -> Listener:
     port = bound.getsockname()[1]
     if port != known:
         write_whole(port_file, f"{port}\n".encode())
-    return Listener(bound, f"https://{LOOPBACK}:{port}")
+    return Listener(Door(bound, limits), f"https://{LOOPBACK}:{port}")
 
 
 class QuietServer(uvicorn.Server):
-    """A server that leaves signals to the process it is part of."""
+    """A server that leaves signals to the process it is part of, and sweeps its door."""
+
+    def __init__(self, config: uvicorn.Config, door: Door) -> None:
+        super().__init__(config)
+        self.door = door
+        self._sweep_at = 0.0
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -75,20 +84,60 @@ class QuietServer(uvicorn.Server):
         while not self.started:
             await asyncio.sleep(LOOK_S)
 
+    async def on_tick(self, counter: int) -> bool:
+        """Send away who stays too long, besides what a server does."""
+        now = asyncio.get_running_loop().time()
+        if now >= self._sweep_at:
+            self._sweep_at = now + SWEEP_S
+            self.door.sweep()
+        return await super().on_tick(counter)
 
-def make_server(app: Starlette, certificates: Certificates | None = None) -> QuietServer:
-    """Return a server of this app, over TLS if there are certificates."""
+
+def make_server(
+    app: Starlette, door: Door, certificates: Certificates | None = None
+) -> QuietServer:
+    """Return a server of this app behind a door, over TLS if there are certificates."""
     config = uvicorn.Config(
         app,
         log_level="warning",
         access_log=False,
         lifespan="off",
         server_header=False,
-        http="h11",
+        http=_protocol_behind(door),
         ws="none",
         backlog=BACKLOG,
         timeout_graceful_shutdown=FAREWELL_S,
         ssl_certfile=str(certificates.certificate_file) if certificates else None,
         ssl_keyfile=str(certificates.key_file) if certificates else None,
+        ssl_context_factory=_make_context if certificates else None,
     )
-    return QuietServer(config)
+    return QuietServer(config, door)
+
+
+def _make_context(_: uvicorn.Config, make: Callable[[], ssl.SSLContext]) -> ssl.SSLContext:
+    context = make()
+    # A machine asks once: what it would resume a session with is never used.
+    context.num_tickets = 0
+    return context
+
+
+def _protocol_behind(door: Door) -> type[asyncio.Protocol]:
+    """Return a protocol that tells this door who asked, and who was answered."""
+
+    class Protocol(H11Protocol):
+        def handle_events(self) -> None:
+            super().handle_events()
+            if self.cycle is not None and not self.cycle.more_body:
+                self._mark(has_asked=not self.cycle.response_complete)
+
+        def on_response_complete(self) -> None:
+            self._mark(has_asked=False)
+            super().on_response_complete()
+
+        def _mark(self, *, has_asked: bool) -> None:
+            taken = self.transport.get_extra_info("socket")
+            connection = door.find(taken.fileno()) if taken is not None else None
+            if connection is not None and connection.has_asked is not has_asked:
+                connection.mark(has_asked=has_asked)
+
+    return Protocol
