@@ -30,6 +30,7 @@ DOORS = {
     "agent/boot.py": 1,  # a boot stage
     "agent/main.py": 2,  # a command; check-hotfix, which exits 0 whatever happens
     "cli/main.py": 1,  # a command
+    "controller/attempt.py": 1,  # thinking about a pool
     "controller/loop.py": 1,  # a pass over a pool
     "embedded/machines/drive.py": 1,  # a move of a machine
     "embedded/serve/plane.py": 1,  # a turn of the loop

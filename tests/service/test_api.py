@@ -484,11 +484,11 @@ def test_a_body_that_is_no_request_is_400(commands: Commands, body: bytes) -> No
 
 
 def test_an_error_that_nobody_expected_is_an_invariant_error_here(commands: Commands) -> None:
-    commands.plane.moment = None  # type: ignore[assignment]
+    commands.plane.world.journal = None  # type: ignore[assignment]
 
-    with pytest.raises(InvariantError, match="a defect of the control plane: TypeError"):
-        commands.ask("GET", "/v1/pools/workers")
-    assert commands.status_of("GET", "/v1/pools/workers") == 500
+    with pytest.raises(InvariantError, match="a defect of the control plane: AttributeError"):
+        commands.ask("GET", "/v1/events")
+    assert commands.status_of("GET", "/v1/events") == 500
 
 
 def test_a_store_that_fails_is_503_and_unavailable_here(commands: Commands) -> None:

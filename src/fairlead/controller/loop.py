@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from fairlead.controller.attempt import says_of
 from fairlead.controller.attention import Attention, LastPass
 from fairlead.controller.observe import World
 from fairlead.controller.reconcile import Chance, reconcile
-from fairlead.errors import FairleadError
 
 FIRST_WAIT = timedelta(seconds=1)
 LONGEST_WAIT = timedelta(seconds=60)
@@ -119,10 +119,7 @@ class Loop:
         count = known.count + 1 if known else 1
         # The exponent is bounded, so that a pool broken for a year does not overflow.
         wait = min(FIRST_WAIT * 2 ** min(count - 1, 10), LONGEST_WAIT)
-        says = str(error)
-        if not isinstance(error, FairleadError):
-            says = f"a defect of the controller: {type(error).__name__}: {error}"
-        self._failures[pool] = Failure(says=says, count=count, retry_at=now + wait)
+        self._failures[pool] = Failure(says=says_of(error), count=count, retry_at=now + wait)
         self._on_failure(pool, error)
 
     def _forget(self, pool: str) -> None:

@@ -1,12 +1,15 @@
 """One pass over one pool: the whole path on one page."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
+from fairlead.controller.attempt import Failed, attempt
 from fairlead.controller.observe import World, observe
 from fairlead.controller.think import think
 from fairlead.controller.thought import Thought
+from fairlead.inputs.leaf import Json
+from fairlead.inputs.parse import API_VERSION
 from fairlead.rollout.carry_out import Hands, carry_out
 from fairlead.timeline.event import MACHINE_KINDS
 
@@ -53,5 +56,22 @@ def reconcile(pool: str, world: World, chance: Chance, now: datetime) -> datetim
 
 
 def preview(pool: str, world: World, now: datetime) -> Thought:
-    """Return what the next pass does. Writes nothing."""
-    return think(observe(pool, world), now)
+    """
+    Return what the next pass does. Writes nothing.
+
+    What was declared of a pool that leaves no longer matters: where it cannot be thought about,
+    the pool leaves without it.
+    """
+    seen = observe(pool, world)
+    found = attempt(lambda: think(seen, now))
+    if not isinstance(found, Failed):
+        return found
+    if not seen.documents.is_leaving:
+        raise found.error
+    return think(replace(seen, documents=replace(seen.documents, pool=bare_pool(pool))), now)
+
+
+def bare_pool(name: str) -> Json:
+    """Return a document that declares nothing but a name."""
+    metadata = {"name": name}
+    return {"apiVersion": API_VERSION, "kind": "NodePool", "metadata": metadata, "spec": {}}

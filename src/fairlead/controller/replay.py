@@ -7,6 +7,7 @@ starts a control plane runs this first, and does not act if anything is broken.
 
 from datetime import datetime
 
+from fairlead.controller.attempt import attempt
 from fairlead.controller.observe import World, observe
 from fairlead.controller.revise import revise, revision_wanted
 from fairlead.errors import InputError
@@ -33,5 +34,6 @@ def _pair_of(pool: str, world: World, now: datetime) -> tuple[Revision, Revision
     current = (world.code.scheme.number, SPELLING)
     if recorded is None or (recorded.scheme, recorded.spelling) == current:
         return None
-    revision = revision_wanted(revise(observe(pool, world), now), recorded.force)
+    # A pool that cannot be thought about replaces nothing, whatever its scheme.
+    revision = attempt(lambda: revision_wanted(revise(observe(pool, world), now), recorded.force))
     return (recorded, revision) if isinstance(revision, Revision) else None

@@ -8,10 +8,13 @@ those in force: what is shown is what a pass finds, by construction.
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 
 from fairlead.answers.plan import DOES, Plan, moved
-from fairlead.answers.words import ChangeClass
+from fairlead.answers.wait import Wait
+from fairlead.answers.words import ChangeClass, WaitFor
 from fairlead.contract.canonical import digest_of
+from fairlead.controller.attempt import Failed, attempt
 from fairlead.controller.observe import PoolDocuments, World, observe
 from fairlead.controller.think import think
 from fairlead.controller.thought import Thought
@@ -87,19 +90,39 @@ def propose(world: World, documents: Sequence[Json], now: datetime) -> Proposal:
     plans: list[Plan] = []
     rollouts: dict[str, Plan] = {}
     for pool in _concerned(declared, known):
-        before = known.get(pool)
-        document = pools.get(pool, before.pool if before else None)
-        will = world.pools.documents_with(document, platform)
-        seen = observe(pool, world, will)
-        if pool in pools:
-            seen = replace(seen, plan=None)  # a plan for what was declared before binds no more
+        in_force = known.get(pool)
+        if pool not in pools and in_force:
+            plans.append(_plan_beside(pool, world, in_force, platform, now))
+            continue
+        will = world.pools.documents_with(pools[pool], platform)
+        # A plan for what was declared before binds no more.
+        seen = replace(observe(pool, world, will), plan=None)
         thought = think(seen, now)
-        if pool in pools:
-            _refuse_unusable(thought, seen.documents)
-            if isinstance(thought.decision, ReplaceMachines):
-                rollouts[pool] = thought.shown.but(waits=())
-        plans.append(plan_of(seen, thought, before))
+        _refuse_unusable(thought, seen.documents)
+        if isinstance(thought.decision, ReplaceMachines):
+            rollouts[pool] = thought.shown.but(waits=())
+        plans.append(plan_of(seen, thought, in_force))
     return Proposal(declared, tuple(plans), rollouts)
+
+
+def failed_plan(pool: str, failed: Failed) -> Plan:
+    """Return that nothing is planned for a pool that cannot be thought about, and why."""
+    wait = Wait(wait_for=WaitFor.RETRY, says=f"it cannot be thought about: {failed.says}")
+    return Plan(pool=pool, change=ChangeClass.NONE, waits=(wait,))
+
+
+def _plan_beside(
+    pool: str, world: World, in_force: PoolDocuments, platform: Json, now: datetime
+) -> Plan:
+    """Return what another platform does to a pool that no document declares."""
+
+    def plan() -> Plan:
+        will = world.pools.documents_with(in_force.pool, platform)
+        seen = observe(pool, world, will)
+        return plan_of(seen, think(seen, now), in_force)
+
+    found = attempt(plan)
+    return failed_plan(pool, found) if isinstance(found, Failed) else found
 
 
 def _known(world: World, documents: Sequence[Json]) -> dict[str, PoolDocuments]:
@@ -107,18 +130,25 @@ def _known(world: World, documents: Sequence[Json]) -> dict[str, PoolDocuments]:
     named = {title_of(document).partition("/")[2] for document in documents}
     known = {}
     for pool in world.pools.list_pools():
-        try:
-            known[pool] = world.pools.read_documents(pool)
-        except InputError:
-            if pool in named:
-                raise
+        found = attempt(partial(world.pools.read_documents, pool))
+        if not isinstance(found, Failed):
+            known[pool] = found
+        elif pool in named:
+            raise found.error
     return known
 
 
 def propose_deletion(world: World, pool: str, now: datetime) -> tuple[str, ...]:
     """Return the machines that would leave with a pool."""
-    documents = replace(world.pools.read_documents(pool), is_leaving=True)
-    return think(observe(pool, world, documents), now).shown.machines
+
+    def leaving() -> tuple[str, ...]:
+        documents = replace(world.pools.read_documents(pool), is_leaving=True)
+        return think(observe(pool, world, documents), now).shown.machines
+
+    found = attempt(leaving)
+    if isinstance(found, Failed):
+        return tuple(machine.name for machine in world.machines.list_machines(pool))
+    return found
 
 
 def braked(world: World, documents: Iterable[Json]) -> list[Json]:
@@ -163,8 +193,13 @@ def _leaving_anyway(world: World, pool: str, now: datetime) -> frozenset[str]:
     """Return the machines that leave whatever is proposed, since one failed in the meantime."""
     if pool not in world.pools.list_pools():
         return frozenset()
-    seen = observe(pool, world)
-    return frozenset(plan_of(seen, think(seen, now)).removed)
+
+    def removed() -> frozenset[str]:
+        seen = observe(pool, world)
+        return frozenset(plan_of(seen, think(seen, now)).removed)
+
+    found = attempt(removed)
+    return frozenset() if isinstance(found, Failed) else found
 
 
 def _declared(
@@ -196,7 +231,9 @@ def _declared(
 def _refuse_replacement(pool: NodePool, in_force: PoolDocuments) -> None:
     if in_force.is_leaving:
         raise ConflictError(f"{pool.name} is being deleted; declare it again once it is gone")
-    if _is_in_place(declared_pool(in_force.pool)) != _is_in_place(pool):
+    # What cannot be read any more says nothing that another document could differ from.
+    declared = attempt(lambda: declared_pool(in_force.pool))
+    if not isinstance(declared, Failed) and _is_in_place(declared) != _is_in_place(pool):
         raise InputError(
             "a pool that exists cannot change from or to InPlace",
             field="spec.management.type",

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 
 from fairlead.answers.leaf import PlatformLeaf
 from fairlead.answers.plan import Plan
-from fairlead.answers.words import LeafClass
-from fairlead.cli.screens.blocks import GOOD, WAITING, Block, Grid, Toned, line
+from fairlead.answers.words import LeafClass, WaitFor
+from fairlead.cli.screens.blocks import BAD, GOOD, WAITING, Block, Grid, Toned, line
 from fairlead.cli.screens.leaves import SEVERITY_TONES, value_text
 from fairlead.cli.screens.plan import plan_blocks
 from fairlead.telling.counted import counted, names_text
@@ -41,7 +41,14 @@ def effect_blocks(plans: Sequence[Plan]) -> list[Block]:
     elif not rolling:
         told = "in force at once" if _is_in_force(plans) else "no pool holds this change"
         blocks.append(line(Toned(f"{told}, no machine is replaced", GOOD)))
-    return blocks + (plan_blocks(rolling) if rolling else [])
+    blocks += plan_blocks(rolling) if rolling else []
+    return blocks + [line(Toned(text, BAD)) for plan in plans for text in _failures(plan)]
+
+
+def _failures(plan: Plan) -> list[str]:
+    """Return why a pool took no part in the change."""
+    waits = [wait for wait in plan.waits if wait.wait_for is WaitFor.RETRY]
+    return [f"{plan.pool}: {wait.says}" for wait in waits]
 
 
 def _is_in_force(plans: Sequence[Plan]) -> bool:

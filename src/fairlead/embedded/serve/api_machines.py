@@ -14,6 +14,7 @@ from fairlead.answers.reply import Done
 from fairlead.answers.words import Fault
 from fairlead.contract.boot_report import ignored_in, parse_report
 from fairlead.contract.json_text import parse_json, plain
+from fairlead.controller.attempt import Failed, attempt
 from fairlead.controller.observe import observe
 from fairlead.controller.think import think
 from fairlead.decision.explain import moment
@@ -119,10 +120,17 @@ class MachineRoutes:
             reason = machine.reason or "nobody said why"
             return (), f"{machine.name} is gone since {moment(stored.gone_at)}: {reason}."
         now = self._plane.now()
-        seen = observe(machine.pool, world.world())
-        thought = think(seen, now)
-        difference = differences_of(machine, seen, thought)
-        return difference, sentence_about(machine, seen, thought, now)
+
+        def standing() -> tuple[tuple[LeafDifference, ...], str]:
+            seen = observe(machine.pool, world.world())
+            thought = think(seen, now)
+            difference = differences_of(machine, seen, thought)
+            return difference, sentence_about(machine, seen, thought, now)
+
+        found = attempt(standing)
+        if isinstance(found, Failed):
+            return (), f"{machine.name} stays: its pool cannot be thought about: {found.says}."
+        return found
 
 
 def stored_answer(stored: StoredMachine) -> MachineAnswer:

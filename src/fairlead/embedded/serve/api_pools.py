@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from datetime import datetime
+from functools import partial
+from typing import TypeVar
+
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
 from fairlead.answers.plan import Plan
-from fairlead.answers.pool import PoolAnswer, Pools
+from fairlead.answers.pool import PoolAnswer, PoolDetail, Pools, PoolStatus
 from fairlead.answers.reply import (
     Applied,
     Done,
@@ -20,7 +25,8 @@ from fairlead.answers.reply import (
 from fairlead.answers.text import read_as
 from fairlead.answers.wait import Wait
 from fairlead.answers.words import WaitFor
-from fairlead.controller.observe import observe
+from fairlead.controller.attempt import Failed, attempt
+from fairlead.controller.observe import World, observe
 from fairlead.controller.think import think
 from fairlead.embedded.serve.api_machines import parse_fault, stored_answer
 from fairlead.embedded.serve.api_request import Plane, answered, no_such, read_fields
@@ -36,8 +42,13 @@ from fairlead.proposal.propose import (
     propose_deletion,
     refuse_moved,
 )
+from fairlead.rollout.record import PoolRecord
+from fairlead.telling.failed import failed_answer, failed_conditions, failed_detail
 from fairlead.telling.platform import platform_answer
 from fairlead.telling.pool import pool_answer, pool_detail, unreadable_pool
+
+
+T = TypeVar("T")
 
 
 class PoolRoutes:
@@ -77,10 +88,10 @@ class PoolRoutes:
     async def show(self, request: Request) -> Response:
         """Return one pool in full."""
         pool, now = self._find(request), self._plane.now()
-        seen = observe(pool, self._plane.world.world())
-        machines = [stored_answer(one) for one in self._plane.world.machines.list_stored(pool)]
-        besides = self._failure_waits(pool)
-        return answered(pool_detail(seen, think(seen, now), now, machines, besides))
+        found = _tried(partial(self._detail, pool, now))
+        return answered(
+            self._failed_detail(pool, found, now) if isinstance(found, Failed) else found
+        )
 
     async def patch(self, request: Request) -> Response:
         """Change fields of a pool, within the plan that was shown for it."""
@@ -193,9 +204,38 @@ class PoolRoutes:
         return name
 
     def _pool_answer(self, pool: str) -> PoolAnswer:
-        now = self._plane.now()
+        now, besides = self._plane.now(), self._failure_waits(pool)
+
+        def answer() -> PoolAnswer:
+            seen = observe(pool, self._plane.world.world())
+            return pool_answer(seen, think(seen, now), now, besides)
+
+        found = _tried(answer)
+        return self._failed_answer(pool, found, now) if isinstance(found, Failed) else found
+
+    def _detail(self, pool: str, now: datetime) -> PoolDetail:
         seen = observe(pool, self._plane.world.world())
-        return pool_answer(seen, think(seen, now), now, self._failure_waits(pool))
+        machines = [stored_answer(one) for one in self._plane.world.machines.list_stored(pool)]
+        return pool_detail(seen, think(seen, now), now, machines, self._failure_waits(pool))
+
+    def _failed_answer(self, pool: str, failed: Failed, now: datetime) -> PoolAnswer:
+        """Return what is known of a pool that cannot be thought about."""
+        return failed_answer(pool, failed, self._find_status(pool), now, self._failure_waits(pool))
+
+    def _failed_detail(self, pool: str, failed: Failed, now: datetime) -> PoolDetail:
+        machines = attempt(partial(self._plane.world.machines.list_stored, pool))
+        document = attempt(partial(self._pools.read_documents, pool))
+        return failed_detail(
+            self._failed_answer(pool, failed, now),
+            failed,
+            failed_conditions(pool, failed, self._find_status(pool), now),
+            None if isinstance(document, Failed) else document.pool,
+            () if isinstance(machines, Failed) else tuple(stored_answer(one) for one in machines),
+        )
+
+    def _find_status(self, pool: str) -> PoolStatus | None:
+        found = attempt(partial(self._pools.find_status, pool))
+        return None if isinstance(found, Failed) else found
 
     def _failure_waits(self, pool: str) -> tuple[Wait, ...]:
         """Return that a pool waits for its next pass, if the last one failed."""
@@ -209,8 +249,20 @@ class PoolRoutes:
         world, now = self._plane.world, self._plane.now()
         records = {}
         for pool in self._pools.list_pools():
-            if pool in world.store.damage.pools:
-                continue
-            seen = observe(pool, world.world())
-            records[pool] = record_after(seen, think(seen, now))
+            found = attempt(partial(_record_of, pool, world.world(), now))
+            if not isinstance(found, Failed):
+                records[pool] = found
         return platform_answer(self._pools.read_platform(), world.code.defaults, records)
+
+
+def _tried(think_about: Callable[[], T]) -> T | Failed:
+    """Return what thinking gives, or why not. Raises InputError if the pool cannot be read."""
+    found = attempt(think_about)
+    if isinstance(found, Failed) and isinstance(found.error, InputError):
+        raise found.error
+    return found
+
+
+def _record_of(pool: str, world: World, now: datetime) -> PoolRecord:
+    seen = observe(pool, world)
+    return record_after(seen, think(seen, now))
