@@ -9,6 +9,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -269,3 +270,48 @@ def test_a_damaged_row_blocks_its_pool_and_names_it_while_others_go_on(
     assert away.settled("edge")["total"] == 2
     assert "damaged in" in fail(away, 2, "pool", "show", "workers")
     assert before <= {path.name for path in away.directory.machines.iterdir()}
+
+
+def test_a_blocked_pool_is_told_of_as_soon_as_it_is_known(
+    away: RunningPlane, tmp_path: Path
+) -> None:
+    file = tmp_path / "pool.yaml"
+    file.write_text(json.dumps(pool_document("edge", replicas=1)))
+    begun = time.monotonic()
+
+    said = fail(away, 4, "up", "--detach", "-f", str(file))
+
+    assert time.monotonic() - begun < 30, "a minute is waited for what can become ready"
+    assert "edge is blocked: " in said
+    assert "the pull secret registry-login cannot be read" in said
+
+
+STOPPED_WORDS = [
+    ["up", "--detach"],
+    ["down"],
+    ["pool", "list"],
+    ["machine", "list"],
+    ["explain", "workers"],
+    ["platform", "list"],
+    ["rollout", "status"],
+]
+
+
+def test_every_command_says_within_two_seconds_that_the_control_plane_is_stopped(
+    away: RunningPlane,
+) -> None:
+    away.run("up", "--detach", "--empty")
+    process = away.ask("/v1/health")["pid"]
+    begun = time.monotonic()
+    fail(RunningPlane(away.directory.path / "nothing"), 4, "pool", "list")
+    start_s = time.monotonic() - begun
+    os.kill(process, signal.SIGSTOP)
+    try:
+        for words in STOPPED_WORDS:
+            begun = time.monotonic()
+            said = fail(away, 4, *words)
+            assert time.monotonic() - begun < 2 + start_s, words
+            assert f"is stopped (process {process}); let it go on: kill -CONT {process}" in said
+    finally:
+        os.kill(process, signal.SIGCONT)
+    assert away.ask("/v1/pools") == {"pools": []}

@@ -6,6 +6,7 @@ import difflib
 import sys
 from argparse import Namespace
 
+from fairlead.cli.failure import print_error
 from fairlead.cli.output import FORM, NAME, STATE_PATH, YAML
 from fairlead.contract.json_text import encode_json
 from fairlead.contract.visible_text import visible
@@ -24,13 +25,13 @@ CLOSE_NAMES = 3
 def plane_of(arguments: Namespace, timeout_s: float | None = None) -> Client:
     """Return the way to the control plane that the flags name."""
     # Here, because http.client and msgspec cost more than all the rest of a --help.
-    from fairlead.embedded.serve.client import Client
+    from fairlead.embedded.serve.client import TIMEOUT_S, Client
     from fairlead.embedded.state_directory import find_state_directory
 
     directory = find_state_directory(arguments.state)
     STATE_PATH.set(str(directory.path))
-    limit = () if timeout_s is None else (timeout_s,)
-    return Client(directory, *limit)
+    limit_s = TIMEOUT_S if timeout_s is None else timeout_s
+    return Client(directory, limit_s, on_wait=print_error)
 
 
 def find_subject(client: Client, name: str) -> PoolDetail | MachineDetail:

@@ -90,9 +90,9 @@ def propose(world: World, documents: Sequence[Json], now: datetime) -> Proposal:
     plans: list[Plan] = []
     rollouts: dict[str, Plan] = {}
     for pool in _concerned(declared, known):
-        in_force = known.get(pool)
-        if pool not in pools and in_force:
-            plans.append(_plan_beside(pool, world, in_force, platform, now))
+        before = known.get(pool)
+        if pool not in pools and before:
+            plans.append(_plan_beside(pool, world, before, platform, now))
             continue
         will = world.pools.documents_with(pools[pool], platform)
         # A plan for what was declared before binds no more.
@@ -101,7 +101,7 @@ def propose(world: World, documents: Sequence[Json], now: datetime) -> Proposal:
         _refuse_unusable(thought, seen.documents)
         if isinstance(thought.decision, ReplaceMachines):
             rollouts[pool] = thought.shown.but(waits=())
-        plans.append(plan_of(seen, thought, in_force))
+        plans.append(plan_of(seen, thought, before))
     return Proposal(declared, tuple(plans), rollouts)
 
 

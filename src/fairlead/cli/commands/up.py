@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fairlead.cli.confirm import DECLINED, is_agreed
+from fairlead.cli.failure import print_error
 from fairlead.cli.flags import add_form
 from fairlead.cli.output import STATE_PATH
 from fairlead.cli.request import write_json
@@ -144,14 +145,16 @@ def make_client(directory: StateDirectory) -> Client:
     from fairlead.embedded.serve.client import Client
 
     STATE_PATH.set(str(directory.path))
-    return Client(directory)
+    return Client(directory, on_wait=print_error)
 
 
 def is_running(directory: StateDirectory) -> bool:
-    """Say whether a control plane answers in this directory."""
+    """Say whether a control plane runs here. Raises UnavailableError if it does not answer."""
+    from fairlead.embedded.serve.client import NotRunningError
+
     try:
         make_client(directory).health()
-    except UnavailableError:
+    except NotRunningError:
         return False
     return True
 
@@ -267,11 +270,13 @@ def _farewell(directory: StateDirectory, *, is_stopped: bool, is_purged: bool) -
 
 def _stop(directory: StateDirectory) -> bool:
     """Stop the control plane and wait until it is gone; say whether there was one."""
+    from fairlead.embedded.serve.client import NotRunningError
+
     client = make_client(directory)
     try:
         process = client.health().pid
         client.stop()
-    except UnavailableError:
+    except NotRunningError:
         found = _stop_by_lock(directory)
         if found is None:
             return False

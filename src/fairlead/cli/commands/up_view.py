@@ -63,18 +63,26 @@ def watch(client: Client) -> None:
 
 
 def wait_until_ready(client: Client, timeout_s: float) -> None:
-    """Wait until every pool is ready, telling how far they are. Raises UnavailableError."""
+    """
+    Wait until every pool is ready, telling how far they are. Raises UnavailableError.
+
+    A pool that only a person can free is not waited for: why it is stuck is told at once.
+    """
     end = time.monotonic() + timeout_s
     told: list[str] = []
     while True:
         pools = client.pools().pools
-        lines = lines_of(pools)
+        late = [pool for pool in pools if not is_ready(pool)]
+        stuck = [reason for pool in late if (reason := _why_stuck(client, pool))]
+        lines = lines_of(pools) + stuck
         if lines != told:
             sys.stderr.write("\n".join(lines) + "\n")
             told = lines
-        if all(is_ready(pool) for pool in pools):
+        if not late:
             _refuse_unreadable(pools)
             return
+        if len(stuck) == len(late):
+            raise UnavailableError("no pool becomes ready by itself; see above who must act")
         if time.monotonic() > end:
             raise UnavailableError(
                 f"not every pool was ready after {timeout_s:.0f} s; `fairlead rollout status` "
@@ -88,6 +96,16 @@ def _refuse_unreadable(pools: Sequence[PoolAnswer]) -> None:
     for pool in pools:
         if pool.state is PoolState.BLOCKED and not pool.version:
             raise UnavailableError(f"{pool.name}: {pool.sentence}")
+
+
+def _why_stuck(client: Client, pool: PoolAnswer) -> str:
+    """Return why a pool cannot become ready until somebody acts, and how; '' if it can."""
+    if pool.state not in (PoolState.BLOCKED, PoolState.HELD):
+        return ""
+    verdict = client.pool(pool.name).verdict
+    if verdict.needs:
+        return f"{pool.name} waits: {verdict.needs} ({verdict.command})"
+    return f"{pool.name} is blocked: {pool.sentence}" if pool.state is PoolState.BLOCKED else ""
 
 
 def lines_of(pools: Sequence[PoolAnswer]) -> list[str]:

@@ -47,7 +47,6 @@ from fairlead.telling.failed import failed_answer, failed_conditions, failed_det
 from fairlead.telling.platform import platform_answer
 from fairlead.telling.pool import pool_answer, pool_detail, unreadable_pool
 
-
 T = TypeVar("T")
 
 

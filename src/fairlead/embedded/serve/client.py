@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import http.client
 import json
-from collections.abc import Mapping, Sequence
+import select
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import TypeVar
 from urllib.parse import quote, urlencode
@@ -35,6 +36,7 @@ from fairlead.answers.reply import (
 )
 from fairlead.answers.text import decode, moment_text, plain
 from fairlead.answers.words import Fault
+from fairlead.embedded.serve.patience import Patience
 from fairlead.embedded.serve.unix_socket import connect
 from fairlead.embedded.state_directory import StateDirectory
 from fairlead.errors import (
@@ -60,17 +62,28 @@ A = TypeVar("A", bound=Document)
 Fields = Mapping[str, Json]
 
 
+class NotRunningError(UnavailableError):
+    """There is no control plane in the directory."""
+
+
 class Client:
     """
     Asks the control plane of one state directory. Every request is a connection of its own.
 
-    Every method raises what the control plane raised, and UnavailableError if none runs, or none
-    answers in time.
+    Every method raises what the control plane raised, NotRunningError if none runs, and
+    UnavailableError if it is stopped or does not answer in time. on_wait: told, once for each
+    request, that it takes longer than a moment.
     """
 
-    def __init__(self, directory: StateDirectory, timeout_s: float = TIMEOUT_S) -> None:
+    def __init__(
+        self,
+        directory: StateDirectory,
+        timeout_s: float = TIMEOUT_S,
+        on_wait: Callable[[str], None] | None = None,
+    ) -> None:
         self._directory = directory
         self._timeout_s = timeout_s
+        self._on_wait = on_wait
 
     def health(self) -> Health:
         """Return what is running."""
@@ -196,13 +209,15 @@ class Client:
             ) from error
 
     def _answer_of(self, method: str, path: str, body: Fields | None) -> tuple[int, bytes]:
-        connection = _UnixConnection(self._directory, self._timeout_s)
+        patience = Patience(self._timeout_s, self._on_wait)
+        connection = _UnixConnection(self._directory, self._timeout_s, patience)
         try:
             connection.request(method, path, *_content_of(body))
+            patience.wait(connection.sock, select.POLLIN)
             answer = connection.getresponse()
             return answer.status, answer.read()
         except (FileNotFoundError, ConnectionRefusedError, NotADirectoryError) as error:
-            raise UnavailableError(
+            raise NotRunningError(
                 f"no control plane runs in {self._directory.path} (start one: fairlead up)"
             ) from error
         except (OSError, http.client.HTTPException) as error:
@@ -227,13 +242,23 @@ class Client:
 
 
 class _UnixConnection(http.client.HTTPConnection):
-    def __init__(self, directory: StateDirectory, timeout_s: float) -> None:
+    def __init__(self, directory: StateDirectory, timeout_s: float, patience: Patience) -> None:
         super().__init__("localhost", timeout=timeout_s)
         self._path = directory.socket
         self._timeout_s = timeout_s
+        self._patience = patience
 
     def connect(self) -> None:
         self.sock = connect(self._path, self._timeout_s)
+
+    def send(self, data: bytes) -> None:  # type: ignore[override]
+        # A body of megabytes does not fit what the kernel keeps for a process that is stopped.
+        if self.sock is None:
+            self.connect()
+        left = memoryview(data)
+        while left:
+            self._patience.wait(self.sock, select.POLLOUT)
+            left = left[self.sock.send(left) :]
 
 
 def _content_of(body: Fields | None) -> tuple[bytes | None, dict[str, str]]:
