@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import socket
 import ssl
 import threading
 import time
+from asyncio.sslproto import SSLProtocol
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import replace
@@ -21,6 +23,7 @@ from starlette.routing import Route
 
 from fairlead.embedded.serve.certificates import Certificates, make_or_read
 from fairlead.embedded.serve.door import COMMANDS, PAYLOADS, Door, Limits, fitted
+from fairlead.embedded.serve.give_back import CROWD
 from fairlead.embedded.serve.server import QuietServer, listen, make_server
 
 SMALL = Limits(most=8, most_of_one=6, ask_s=1.0, answer_s=1.0)
@@ -215,7 +218,7 @@ def test_whoever_stops_there_is_sent_away(
     with make(small):
         wait_until(lambda: small.open == 1)
 
-        wait_until(lambda: small.open == 0, 6)
+        wait_until(lambda: small.open == 0, 20)
 
     assert small.ask().endswith(b"hello")
 
@@ -252,6 +255,37 @@ def test_an_answer_leaves_without_delay(small: Served) -> None:
         # What asyncio looks at before it sets the option.
         assert taken.proto == socket.IPPROTO_TCP
         wait_until(lambda: taken.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) == 1)
+
+
+def test_a_request_in_pieces_gets_the_same_answer(small: Served) -> None:
+    with small.secured() as connection:
+        for part in (ASK[:20], ASK[20:50], ASK[50:]):
+            connection.sendall(part)
+            time.sleep(0.05)
+        in_pieces = read_all(connection)
+
+    assert in_pieces.startswith(b"HTTP/1.1 200")
+    assert {line.lower() for line in in_pieces.splitlines() if not line.startswith(b"date")} == {
+        line.lower() for line in small.ask().splitlines() if not line.startswith(b"date")
+    }
+
+
+def test_memory_of_a_crowd_is_given_back(tmp_path: Path, certificates: Certificates) -> None:
+    with serving(tmp_path, PAYLOADS, certificates) as served:
+        for _ in range(2):
+            with ExitStack() as stack:
+                for _ in range(CROWD):
+                    stack.enter_context(served.connect())
+                wait_until(lambda: served.open == CROWD)
+            wait_until(lambda: served.open == 0)
+            wait_until(lambda: served.listener.socket.gone == 0)
+        gc.disable()  # nothing of it is left for a later collection
+        try:
+            left = [one for one in gc.get_objects() if isinstance(one, SSLProtocol)]
+        finally:
+            gc.enable()
+
+    assert left == []
 
 
 def test_a_closed_door_leaves_nothing_open(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from starlette.applications import Starlette
+from starlette.types import ASGIApp
 
 from fairlead.agent.https_fetch import Request, fetch
 from fairlead.contract.boot_report import BootReport, report_fields
@@ -150,7 +150,7 @@ def plane(directory: Path) -> Iterator[Plane]:
     bound = socket.create_server(("127.0.0.1", 0))
     port = bound.getsockname()[1]
 
-    def make() -> Starlette:
+    def make() -> ASGIApp:
         on_defect = lambda error: source.told.append(f"{type(error).__name__}: {error}")  # noqa: E731
         return make_app(source, lambda: NOW, on_defect=on_defect)
 

@@ -11,11 +11,9 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Protocol
 
-from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
-from starlette.routing import Route
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from fairlead.errors import UnavailableError
 from fairlead.payload.answer import (
@@ -78,15 +76,14 @@ def make_app(
     now: Callable[[], datetime],
     joins: Joins | None = None,
     on_defect: Callable[[Exception], None] = lambda _error: None,
-) -> Starlette:
+) -> ASGIApp:
     """
     Return the service. It logs nothing.
 
     joins: how machines join, if no input says so. on_defect: told of every request that failed for
     a reason that nobody foresaw.
     """
-    # An object instead of a function: Starlette lets every method through to it.
-    return Starlette(routes=[Route("/{path:path}", _Door(source, now, joins, on_defect))])
+    return _Door(source, now, joins, on_defect)
 
 
 class _Door:

@@ -100,6 +100,8 @@ class Door(socket.socket):
         self._of_one: Counter[str] = Counter()
         self._open: set[Connection] = set()
         self._swept_at = time.monotonic()
+        # How many went since somebody set this to 0.
+        self.gone = 0
 
     def accept(self) -> tuple[socket.socket, Any]:
         """Return the next connection that is let in. Raises BlockingIOError if there is none."""
@@ -120,7 +122,9 @@ class Door(socket.socket):
 
     def note_closed(self, connection: Connection) -> None:
         """Make room: a connection is closed."""
-        self._open.discard(connection)
+        if connection in self._open:
+            self._open.remove(connection)
+            self.gone += 1
         self._let_go(connection)
 
     def sweep(self) -> None:
