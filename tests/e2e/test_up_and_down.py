@@ -282,7 +282,7 @@ def test_a_blocked_pool_is_told_of_as_soon_as_it_is_known(
     said = fail(away, 4, "up", "--detach", "-f", str(file))
 
     assert time.monotonic() - begun < 30, "a minute is waited for what can become ready"
-    assert "edge is blocked: " in said
+    assert "edge waits: " in said
     assert "the pull secret registry-login cannot be read" in said
 
 

@@ -156,7 +156,7 @@ class ControlPlane:
                 for server in servers:
                     await server.is_ready()
                 when_ready()
-                watching = group.create_task(watch(self.directory, self._store, self._end))
+                watching = group.create_task(watch(self.directory, self._tend, self._end))
                 await self._work(front)
                 watching.cancel()
                 for server in servers:
@@ -190,7 +190,7 @@ class ControlPlane:
             self._log.is_well(f"pass over {pool}")
         return bool(passes + self._made("machines", self._driver.tick))
 
-    def _made(self, what: str, work: Callable[[], int]) -> int:
+    def _made(self, what: str, work: Callable[[], int | None]) -> int:
         """Do a part of the work; what fails is told once, ends nothing, and is tried again."""
         try:
             count = work()
@@ -198,7 +198,10 @@ class ControlPlane:
             self._log.trouble(what, f"{_says(error)}; tried again")
             return 0
         self._log.is_well(what)
-        return count
+        return count or 0
+
+    def _tend(self) -> None:
+        self._made("database", self._store.tend)
 
     def _tell_trouble(self, _: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         """Tell what no task of ours waits for: a connection that broke, descriptors that ended."""
@@ -223,7 +226,7 @@ class ControlPlane:
             front.load_certificate(self._certificates)
             self.world.pools.change_stub(self._stub())
         except (FairleadError, OSError) as error:
-            self._log.trouble("certificates", f"not renewed, trying again: {error}")
+            self._log.tell(f"certificates not renewed, trying again: {error}")
 
     def _idle_s(self) -> float:
         """Return how long nothing happens by itself: a token, a window or a retry may be due."""

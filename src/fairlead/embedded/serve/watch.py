@@ -14,20 +14,21 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from fairlead.embedded.state_directory import StateDirectory
-    from fairlead.embedded.store.database import Store
 
 LOOK_S = 1.0
 
 Place = tuple[int, int]  # device and inode
 
 
-async def watch(directory: StateDirectory, store: Store, end: Callable[[str], None]) -> None:
-    """Look until something is gone, then call `end` with what; keep the store tidy meanwhile."""
+async def watch(
+    directory: StateDirectory, tend: Callable[[], object], end: Callable[[str], None]
+) -> None:
+    """Look until something is gone, then call `end` with what; tend the store meanwhile."""
     needed = (directory.path, directory.lock, directory.database, directory.socket)
     first = {path: find_place(path) for path in needed}
     while True:
         await asyncio.sleep(LOOK_S)
-        store.tend()
+        tend()
         for path, place in first.items():
             if find_place(path) != place:
                 end(
