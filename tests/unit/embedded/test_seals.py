@@ -186,7 +186,8 @@ def test_an_empty_database_can_be_reopened(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("sql", "called"),
     [
-        ("UPDATE pools SET document = document || ' ' WHERE name = 'workers'", "the document of"),
+        ("UPDATE pools SET is_leaving = 1 WHERE name = 'workers'", "the document of pool workers"),
+        ("UPDATE documents SET document = '' WHERE pool = 'workers'", "a kept document of pool"),
         ("UPDATE machines SET value = replace(value, ':', ' :') WHERE pool = 'workers'", "machine"),
         ("UPDATE machines SET powered_at = '2826' WHERE pool = 'workers'", "machine workers-"),
         ("UPDATE machines SET fault = 'n' WHERE pool = 'workers'", "machine workers-"),
@@ -261,8 +262,8 @@ def test_a_database_of_the_release_before_is_sealed_as_it_is(tmp_path: Path) -> 
         with open_store(tmp_path) as store:
             assert [row["name"] for row in store.rows("SELECT name FROM pools")] == ["workers"]
             assert store.damage.rows == ()
-            assert store.rows("SELECT count(*) FROM seals")[0][0] == 1
-    by_hand(tmp_path, "UPDATE pools SET document = '[]'")
+            assert store.rows("SELECT count(*) FROM seals WHERE place = 'pools'")[0][0] == 1
+    by_hand(tmp_path, "UPDATE pools SET is_leaving = 1")
     with open_store(tmp_path) as store:
         assert store.damage.pools == {"workers": ("the document of pool workers",)}
 

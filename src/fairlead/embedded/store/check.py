@@ -31,6 +31,7 @@ MOST_FINDINGS = 3
 # What a person calls a row of each table, by a column that names it.
 _CALLED = {
     "pools": "the document of pool {name}",
+    "documents": "a kept document of pool {pool}",
     "records": "what is remembered of pool {pool}",
     "statuses": "the status of pool {pool}",
     "plans": "the approved plan of pool {pool}",
@@ -39,6 +40,7 @@ _CALLED = {
     "user_data": "the user data {id} of pool {pool}",
     "machines": "machine {name} of pool {pool}",
     "reports": "the boot report of machine {machine}",
+    "machine_tokens": "the token of machine {machine}",
     "events": "an event of pool {pool}",
 }
 
