@@ -158,7 +158,7 @@ def test_no_flipped_bit_of_a_backup_is_restored(state: StateDirectory, tmp_path:
     content, truth = file.read_bytes(), dump_of(state)
     chance = random.Random(5)
     refused = 0
-    for number in range(40):
+    for number in range(80):
         bit = chance.randrange(len(content) * 8)
         flipped = bytearray(content)
         flipped[bit // 8] ^= 1 << bit % 8

@@ -304,7 +304,7 @@ def test_a_rollout_shows_bar_time_left_machines_and_waits() -> None:
 
     assert lines[0].startswith("workers RollingOut  1.34.2 → 1.35.0  ─")
     assert lines[0].endswith("  1 of 3 up to date, 3 available, about 20 s left")
-    assert lines[3] == "  workers-1  ready  r1        412 ms  2 min  -"
+    assert lines[3] == "  workers-1  ready  -        r1        412 ms  2 min  -"
     assert lines[-1] == "  waits for  2 machines wait for their turn"
 
 

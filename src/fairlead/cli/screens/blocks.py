@@ -25,7 +25,7 @@ _OWN_DISK = re.compile(rf"{STATE}/machines/[A-Za-z0-9.-]+/root(?=/)")
 _ERRNO = re.compile(r"\[Errno \d+\] ", re.ASCII)
 
 # Characters. What is shorter may be told twice.
-LONG_CAUSE = 24
+LONG_CAUSE = 40
 AS_ABOVE = "(as above)"
 
 
