@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from fairlead.answers.event import Event
-from fairlead.answers.plan import Plan
 from fairlead.answers.pool import PoolStatus
 from fairlead.controller.observe import PoolDocuments
 from fairlead.embedded.state_directory import StateDirectory
@@ -25,6 +24,7 @@ from fairlead.embedded.store.values import render_document, render_value
 from fairlead.embedded.store.world import EmbeddedWorld
 from fairlead.errors import InvariantError
 from fairlead.inputs.platform_inputs import Stub
+from fairlead.rollout.approval import Approval
 from fairlead.rollout.machines import Machine, NodeSettings, Template
 from fairlead.rollout.record import PoolRecord
 from fairlead.rollout.secrets import TokenSecret, UserData
@@ -285,7 +285,7 @@ class StoredWorld(SimWorld):
         with self._naming("status", pool):
             self.edge.pools.write_status(pool, status)
 
-    def find_plan(self, pool: str) -> Plan | None:
+    def find_plan(self, pool: str) -> Approval | None:
         return self.edge.pools.find_plan(pool)
 
     def forget_pool(self, pool: str) -> None:

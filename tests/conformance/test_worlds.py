@@ -9,11 +9,11 @@ import pytest
 
 from conformance.stored_world import restart
 from fairlead.answers.event import Event
-from fairlead.answers.plan import Plan
 from fairlead.answers.pool import PoolStatus
 from fairlead.answers.words import ChangeClass, EventKind, Phase, PoolState
 from fairlead.errors import ConflictError, InvariantError
 from fairlead.inputs.platform_inputs import Stub
+from fairlead.rollout.approval import Approval
 from fairlead.rollout.machines import NodeSettings, Template
 from fairlead.rollout.record import PoolRecord
 from fairlead.rollout.secrets import TokenSecret, UserData
@@ -88,7 +88,7 @@ def test_records_status_and_plans_are_none_until_they_are_written_and_come_back_
         desired=3,
         conditions=(),
     )
-    plan = Plan(
+    plan = Approval(
         pool=POOL,
         change=ChangeClass.REPLACE,
         intent_hash="1",
@@ -96,6 +96,7 @@ def test_records_status_and_plans_are_none_until_they_are_written_and_come_back_
         because="imageBase",
         machines=("workers-b", "workers-a"),
         estimate_s=180.0,
+        revision=make_revision(),
     )
 
     world.write_record(first)

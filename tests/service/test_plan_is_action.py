@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from fairlead.answers.text import plain
 from fairlead.embedded.serve.apply import apply
 from fairlead.proposal.patch import merged
-from fairlead.proposal.propose import propose
+from fairlead.proposal.propose import Shown, propose
 from fairlead.rollout.machines import Machine
 from pool_documents import platform_document, pool_document
 from service.stored_plane import StoredPlane
@@ -73,7 +73,7 @@ def settled_plane(management: dict[str, Any]) -> Iterator[StoredPlane]:
         plane = StoredPlane(Path(directory))
         try:
             documents = [pool_document(management=management), platform_document()]
-            apply(plane.world, documents, None, {}, plane.now())
+            apply(plane.world, documents, Shown(), plane.now())
             plane.settle()
             yield plane
         finally:
@@ -88,7 +88,8 @@ def apply_as_shown(plane: StoredPlane, documents: list[Any]) -> dict[str, Any]:
     """Show the plan, apply exactly that; the plan that apply finds is the one that was shown."""
     proposal = propose(plane.world.world(), documents, plane.now())
     [shown] = proposal.plans
-    [found] = apply(plane.world, documents, [shown], proposal.bases, plane.now()).plans
+    seen = Shown(plans=[shown], bases=proposal.bases)
+    [found] = apply(plane.world, documents, seen, plane.now()).plans
     assert found == shown
     fields = plain(shown)
     assert isinstance(fields, dict)

@@ -7,7 +7,10 @@ from typing import Any
 
 from fairlead.answers.pool import Condition
 from fairlead.controller.observe import PoolDocuments, Resolved
+from fairlead.controller.reconcile import preview
+from fairlead.decision.decision import ReplaceMachines
 from fairlead.inputs.leaf import Json
+from fairlead.rollout.approval import Approval, approval_of
 from fairlead.rollout.machines import Template
 from fairlead.sim.world import SimWorld
 from pool_documents import platform_document, pool_document
@@ -57,6 +60,14 @@ def edit_platform(world: SimWorld, **spec: Any) -> None:
 def drift(world: SimWorld, image: str = "cp@sha256:bb") -> None:
     """Change one platform input."""
     edit_platform(world, controlPlaneImage=image)
+
+
+def approve(world: SimWorld) -> Approval:
+    """Let the owner agree to what is shown now."""
+    thought = preview(POOL, world.world(), world.clock.now)
+    assert isinstance(thought.decision, ReplaceMachines)
+    world.plans[POOL] = approval_of(thought.shown, thought.decision.wanted)
+    return world.plans[POOL]
 
 
 def condition(world: SimWorld, kind: str = "ConfigUpdatePending") -> tuple[str, str]:

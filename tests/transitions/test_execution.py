@@ -6,9 +6,10 @@ import pytest
 
 from fairlead.answers.words import ChangeClass
 from fairlead.controller.reconcile import preview
-from fairlead.sim.world import ControllerKilledError, SimWorld
+from fairlead.sim.world import ControllerKilledError
 from transitions.pool_worlds import (
     POOL,
+    approve,
     condition,
     drift,
     edit,
@@ -244,41 +245,10 @@ def test_a_preview_says_how_much_an_edit_disturbs(
     assert preview(POOL, world.world(), world.clock.now).shown.change is change
 
 
-def approved_world() -> SimWorld:
-    """A pool whose owner was shown a plan for an edit, and approved it."""
-    world = settled_world()
-    edit(world, imageBase="202607.03")
-    world.plans[POOL] = preview(POOL, world.world(), world.clock.now).shown
-    return world
-
-
-def test_an_approved_plan_is_carried_out() -> None:
-    world = approved_world()
-
-    world.settle()
-
-    assert state(world) == "Settled"
-    assert set(world.gone) == set(world.plans[POOL].machines)
-
-
-def test_a_rollout_that_exceeds_the_plan_that_was_shown_does_not_start() -> None:
-    world = approved_world()
-    drift(world)
-
-    world.settle()
-
-    assert template_writes(world) == 1
-    assert state(world) == "Held"
-    assert condition(world, "UpdatingConfig") == ("True", "PlanExceeded")
-    assert "platform inputs changed since the plan was shown; plan again" in (
-        full_condition(world, "UpdatingConfig").message
-    )
-
-
 def test_a_machine_that_the_plan_did_not_show_is_not_replaced() -> None:
     world = settled_world()
     edit(world, imageBase="202607.03")
-    world.plans[POOL] = preview(POOL, world.world(), world.clock.now).shown
+    approve(world)
     declared = world.documents[POOL]
     edit(world, imageBase="202607.02", replicas=4)
     world.settle()

@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from fairlead.answers.plan import Plan
 from fairlead.answers.pool import PoolStatus
 from fairlead.inputs.leaf import Json, Problem
 from fairlead.inputs.platform_inputs import CODE_DEFAULTS
 from fairlead.revision.hashing import CURRENT, Scheme
+from fairlead.rollout.approval import Approval
 from fairlead.rollout.machines import Machine, Machines, Template
 from fairlead.rollout.record import PoolRecord
 from fairlead.rollout.secrets import SecretStore, TokenSecret, UserData
@@ -87,7 +87,7 @@ class Pools(Protocol):
     def write_status(self, pool: str, status: PoolStatus) -> None:
         """Replace the status."""
 
-    def find_plan(self, pool: str) -> Plan | None:
+    def find_plan(self, pool: str) -> Approval | None:
         """Return the plan that the owner approved, or None."""
 
     def forget_pool(self, pool: str) -> None:
@@ -135,7 +135,7 @@ class Snapshot:
     documents: PoolDocuments
     record: PoolRecord | None
     status: PoolStatus | None
-    plan: Plan | None
+    plan: Approval | None
     template: Template | None
     machines: tuple[Machine, ...]
     tokens: Mapping[str, TokenSecret]

@@ -10,6 +10,7 @@ from datetime import datetime
 
 from fairlead.controller.evidence import record_from_evidence
 from fairlead.controller.revise import Wanted, revision_wanted
+from fairlead.decision.decision import Decision, HoldPlatformChange, Keep
 from fairlead.decision.held import HeldChange, held_changes, overdue_at
 from fairlead.inputs.leaf import Unusable
 from fairlead.revision.difference import difference_of
@@ -30,6 +31,23 @@ def pointers_of(wanted: Wanted) -> tuple[PoolRecord, Revision | Unusable]:
     if record.target and is_answered and force != record.target.force:
         desired = revision_wanted(wanted, record.target.force)
     return replace(record, held=_held_of(wanted, record, desired)), desired
+
+
+def begun_with(
+    wanted: Wanted, record: PoolRecord, target: Revision, desired: Revision | Unusable
+) -> tuple[PoolRecord, Decision]:
+    """
+    Return the record of a target that was just set, and what is decided about the pool now.
+
+    What a target was set for is settled with it; the record says why it was set. What was shown
+    may lack what the platform changed since: that is held, as old as it is. The approved plan, if
+    there is one, is used up.
+    """
+    approved, held = wanted.seen.plan, _held_of(wanted, record, desired)
+    record = replace(record, held=held, spent=approved.target if approved else "")
+    if held and isinstance(desired, Revision):
+        return record, HoldPlatformChange(running=target, wanted=desired, held=held)
+    return record, Keep(target)
 
 
 def _held_of(

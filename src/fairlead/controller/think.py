@@ -11,17 +11,20 @@ from datetime import datetime
 from fairlead.controller.conclude import shown_with, status_of, told, wake_of
 from fairlead.controller.observe import Snapshot
 from fairlead.controller.pairs import needed_pairs, problem_after, secrets_for
-from fairlead.controller.pointers import judged, overdue_of, pointers_of
+from fairlead.controller.pointers import begun_with, judged, overdue_of, pointers_of
 from fairlead.controller.revise import Wanted, revise, situation_of
 from fairlead.controller.roll import facts_after
 from fairlead.controller.template import setting_steps, template_steps
 from fairlead.controller.thought import Thought
 from fairlead.decision.decide import decide
-from fairlead.decision.decision import Decision, DeletePool, Keep
+from fairlead.decision.decision import Decision, DeletePool
 from fairlead.inputs.leaf import Unusable
 from fairlead.revision.revision import Revision
+from fairlead.rollout.approval import agreed
 from fairlead.rollout.record import PoolRecord
+from fairlead.rollout.secrets import SecretPlan
 from fairlead.rollout.start import start
+from fairlead.timeline.conditions import PoolFacts
 
 
 def think(seen: Snapshot, now: datetime) -> Thought:
@@ -34,15 +37,14 @@ def think(seen: Snapshot, now: datetime) -> Thought:
     """
     wanted = revise(seen, now)
     record, desired = pointers_of(wanted)
-    decision = _decision_of(wanted, record, desired)
-    begun, shown = start(decision, record, situation_of(wanted, record), seen.plan)
-    # What a target was set for is settled with it; the record says why it was set.
-    settled = Keep(begun.target) if begun is not record and begun.target else decision
+    goal, approved = agreed(seen.plan, record, desired)
+    decision = settled = _decision_of(wanted, record, goal)
+    begun, shown = start(decision, record, situation_of(wanted, record), approved)
+    if begun is not record and begun.target:
+        begun, settled = begun_with(wanted, begun, begun.target, desired)
     # Failures are judged after the start: what halted an earlier target does not hold the next.
     facts = facts_after(wanted, settled, judged(begun, situation_of(wanted, begun)), shown.waits)
-    needed = needed_pairs(wanted, facts, desired)
-    facts = replace(facts, pinned_problem=problem_after(seen, needed, facts.record))
-    secrets = secrets_for(wanted, facts, needed)
+    facts, secrets = _with_secrets(wanted, facts, desired)
     first = (*secrets.before, *template_steps(seen, facts.template))
     then = (*setting_steps(wanted, facts.machines), *facts.steps, *secrets.after)
     thought = Thought(
@@ -53,10 +55,19 @@ def think(seen: Snapshot, now: datetime) -> Thought:
         shown=shown_with(shown, first + then),
         waits=facts.waits,
         stub=wanted.stub,
+        approved=approved,
         wake=wake_of(wanted, facts, secrets),
         status=status_of(wanted, facts),
     )
     return told(thought, wanted, facts)
+
+
+def _with_secrets(
+    wanted: Wanted, facts: PoolFacts, desired: Revision | Unusable
+) -> tuple[PoolFacts, SecretPlan]:
+    needed = needed_pairs(wanted, facts, desired)
+    facts = replace(facts, pinned_problem=problem_after(wanted.seen, needed, facts.record))
+    return facts, secrets_for(wanted, facts, needed)
 
 
 def _decision_of(wanted: Wanted, record: PoolRecord, desired: Revision | Unusable) -> Decision:

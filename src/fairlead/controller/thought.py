@@ -9,6 +9,7 @@ from fairlead.answers.pool import PoolStatus
 from fairlead.answers.wait import Wait
 from fairlead.decision.decision import Decision
 from fairlead.inputs.platform_inputs import Stub
+from fairlead.rollout.approval import Approval
 from fairlead.rollout.policy import Policy
 from fairlead.rollout.record import PoolRecord
 from fairlead.rollout.step import Step
@@ -21,9 +22,9 @@ class Thought:
 
     policy: how and when, as the documents say. first: steps before the record is written, so that
     what it names exists; then: those after it. shown: what the rollout would do as a whole, also
-    if something holds it. wake: when to look again even if nothing happens. status and record are
-    None if they are to stay as they are. is_over: nothing of a deleted pool is left; it is to be
-    forgotten.
+    if something holds it. approved: the plan that binds it, or None. wake: when to look again
+    even if nothing happens. status and record are None if they are to stay as they are. is_over:
+    nothing of a deleted pool is left; it is to be forgotten.
     """
 
     policy: Policy
@@ -35,6 +36,7 @@ class Thought:
     stub: Stub
     wake: datetime | None
     status: PoolStatus | None
+    approved: Approval | None = None
     record: PoolRecord | None = None
     events: tuple[Event, ...] = ()
     is_over: bool = False

@@ -6,7 +6,7 @@ those in force: what is shown is what a pass finds, by construction.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 
@@ -28,6 +28,7 @@ from fairlead.proposal.complaint import refuse
 from fairlead.proposal.judge import NODE_POOL, PLATFORM_CONFIG, judge, title_of
 from fairlead.proposal.plan import plan_of
 from fairlead.proposal.versions import skewed
+from fairlead.rollout.approval import Approval, approval_of
 
 BASE_DIGITS = 16
 
@@ -48,18 +49,35 @@ class Declared:
         return f"{self.kind}/{self.name}"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """
+    What was seen by whoever asks for documents to be put in force.
+
+    plans: what the owner agreed to, or None to take whatever is found. bases: what each document
+    takes the place of, as it was then. is_patch: a few fields are changed, which is no word about
+    a rollout that was approved and waits.
+    """
+
+    plans: Sequence[Plan] | None = None
+    bases: Mapping[str, str] = field(default_factory=dict)
+    is_patch: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class Proposal:
     """
     What documents would do.
 
     plans: of every pool concerned, sorted. rollouts: of those pools whose document starts one,
-    what it would do as a whole: if the plan is approved, passes are bound by it.
+    what it would do as a whole: if the plan is approved, passes are bound by it. agreed: the
+    pools whose rollout is the one that was approved before, and waits.
     """
 
     documents: tuple[Declared, ...]
     plans: tuple[Plan, ...]
-    rollouts: Mapping[str, Plan]
+    rollouts: Mapping[str, Approval]
+    agreed: frozenset[str] = frozenset()
 
     @property
     def bases(self) -> dict[str, str]:
@@ -76,8 +94,15 @@ class Proposal:
         return tuple(found.title for found in self.documents if found.is_same is is_same)
 
 
-def propose(world: World, documents: Sequence[Json], now: datetime) -> Proposal:
-    """Return what documents would do. Raises InputError by field if one is bad."""
+def propose(
+    world: World, documents: Sequence[Json], now: datetime, *, is_anew: bool = True
+) -> Proposal:
+    """
+    Return what documents would do. Raises InputError by field if one is bad.
+
+    is_anew: as if nothing was approved yet, to be shown and approved. Otherwise a rollout that
+    was approved and waits goes on as it was shown, unless a document asks for another one.
+    """
     known = _known(world, documents)
     declared = _declared(world, documents, known)
     platform = next(
@@ -88,21 +113,25 @@ def propose(world: World, documents: Sequence[Json], now: datetime) -> Proposal:
     in_force = {pool: found.pool for pool, found in known.items() if not found.is_leaving}
     refuse(tuple(skewed(pools, in_force, platform, world.pools.read_platform())))
     plans: list[Plan] = []
-    rollouts: dict[str, Plan] = {}
+    rollouts: dict[str, Approval] = {}
+    agreed: set[str] = set()
     for pool in _concerned(declared, known):
         before = known.get(pool)
         if pool not in pools and before:
             plans.append(_plan_beside(pool, world, before, platform, now))
             continue
-        will = world.pools.documents_with(pools[pool], platform)
-        # A plan for what was declared before binds no more.
-        seen = replace(observe(pool, world, will), plan=None)
+        seen = observe(pool, world, world.pools.documents_with(pools[pool], platform))
+        if is_anew:
+            seen = replace(seen, plan=None)
         thought = think(seen, now)
         _refuse_unusable(thought, seen.documents)
         if isinstance(thought.decision, ReplaceMachines):
-            rollouts[pool] = thought.shown.but(waits=())
+            shown = thought.shown.but(waits=())
+            rollouts[pool] = approval_of(shown, thought.decision.wanted)
+        if seen.plan and (thought.approved or isinstance(thought.decision, Unknown)):
+            agreed.add(pool)
         plans.append(plan_of(seen, thought, before))
-    return Proposal(declared, tuple(plans), rollouts)
+    return Proposal(declared, tuple(plans), rollouts, frozenset(agreed))
 
 
 def failed_plan(pool: str, failed: Failed) -> Plan:
@@ -166,16 +195,14 @@ def braked(world: World, documents: Iterable[Json]) -> list[Json]:
     return found
 
 
-def refuse_moved(
-    world: World, proposal: Proposal, shown: Iterable[Plan], bases: Mapping[str, str], now: datetime
-) -> None:
+def refuse_moved(world: World, proposal: Proposal, shown: Shown, now: datetime) -> None:
     """Raise ConflictError if what was shown is not what would be done, saying what moved."""
-    plans = {plan.pool: plan for plan in shown}
-    for found in proposal.plans:
+    plans = {plan.pool: plan for plan in shown.plans or ()}
+    for found in proposal.plans if shown.plans is not None else ():
         if told := _moved(found, plans.get(found.pool), _leaving_anyway(world, found.pool, now)):
             raise ConflictError(f"{found.pool}: {told}; nothing was written, plan again")
     for title, base in proposal.bases.items():
-        if bases.get(title, base) != base:
+        if shown.bases.get(title, base) != base:
             raise ConflictError(
                 f"{title} was changed by somebody since the plan was shown; "
                 "nothing was written, plan again"

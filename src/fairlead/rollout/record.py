@@ -39,6 +39,7 @@ class PoolRecord:
     failed: machines of the target that failed; halted: why nothing more is replaced, or ''.
     resumed: requests to go on that were seen. forgiven: machines that failed before the last of
     them and are not gone yet; they count no more. repair_stopped: why repair gave up, or ''.
+    spent: the target of the approved plan that was there when the last target was set, or ''.
     """
 
     pool: str
@@ -56,6 +57,7 @@ class PoolRecord:
     forgiven: tuple[str, ...] = ()
     repair_stopped: str = ""
     plan: Plan | None = None
+    spent: str = ""
     seeded: Evidence = Evidence.NOTHING
 
     @property

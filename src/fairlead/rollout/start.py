@@ -22,6 +22,7 @@ from fairlead.decision.decision import (
 )
 from fairlead.decision.explain import explain, reason_text
 from fairlead.revision.revision import Revision, means_the_same
+from fairlead.rollout.approval import Approval
 from fairlead.rollout.leave import farewell_plan_of
 from fairlead.rollout.plan import rollout_plan_of
 from fairlead.rollout.record import MOST_HONOURED, PoolRecord
@@ -34,10 +35,12 @@ ADOPTION_GATES = (WaitFor.STOP, WaitFor.PAUSE)
 
 
 def start(
-    decision: Decision, record: PoolRecord, situation: Situation, approved: Plan | None
+    decision: Decision, record: PoolRecord, situation: Situation, approved: Approval | None
 ) -> tuple[PoolRecord, Plan]:
     """
     Return the record, with a further target if one could be set, and what a rollout would do.
+
+    approved: the plan that holds for what is wanted; a rollout that exceeds it does not start.
 
     The record is another one only if a target was set; the plan says what it waits for if not.
     The halt of an earlier target does not hold this one.
@@ -70,7 +73,7 @@ def _adopted(decision: Adopt, record: PoolRecord, situation: Situation) -> tuple
 
 
 def _replaced(
-    decision: ReplaceMachines, record: PoolRecord, situation: Situation, approved: Plan | None
+    decision: ReplaceMachines, record: PoolRecord, situation: Situation, approved: Approval | None
 ) -> tuple[PoolRecord, Plan]:
     target = _target_of(decision.wanted, record)
     shown = rollout_plan_of(
@@ -86,7 +89,7 @@ def _replaced(
     )
     # A halt, or a machine that failed on the way, is what a further target may mend.
     waits = tuple(wait for wait in gate_waits(situation) if wait.wait_for is not WaitFor.HALT)
-    if approved and (excess := _excess(shown, approved, record)):
+    if approved and (excess := exceeds(shown, approved)):
         waits = (*waits, Wait(wait_for=WaitFor.PLAN, says=f"{excess}; plan again"))
     if waits:
         return record, shown.but(waits=waits)
@@ -103,7 +106,6 @@ def _with_target(record: PoolRecord, target: Revision, situation: Situation) -> 
         target=target,
         started_at=situation.now,
         honoured=honoured,
-        held=(),
         failed=(),
         halted="",
         forgiven=(),
@@ -116,15 +118,6 @@ def _target_of(wanted: Revision, record: PoolRecord) -> Revision:
     if applied and means_the_same(applied, wanted) and applied.force == wanted.force:
         return applied
     return wanted
-
-
-def _excess(shown: Plan, approved: Plan, record: PoolRecord) -> str:
-    """Say how a plan exceeds the one that was approved for the same intent, or ''."""
-    if record.target and approved.target == record.target.id:
-        return ""  # it was carried out; what follows it, by a limit of the owner's, is not its
-    if approved.intent_hash != shown.intent_hash:
-        return ""  # approved for something else, and so no promise about this
-    return exceeds(shown, approved)
 
 
 def _nothing(record: PoolRecord, decision: Decision) -> Plan:

@@ -12,7 +12,6 @@ from datetime import timedelta
 from types import MappingProxyType
 
 from fairlead.answers.event import Event
-from fairlead.answers.plan import Plan
 from fairlead.answers.pool import PoolStatus
 from fairlead.answers.words import Phase
 from fairlead.controller.observe import Code, PoolDocuments, World
@@ -20,6 +19,7 @@ from fairlead.controller.reconcile import Chance, reconcile
 from fairlead.errors import ConflictError, InvariantError
 from fairlead.inputs.leaf import Json, Problem
 from fairlead.inputs.parse import NO_PLATFORM
+from fairlead.rollout.approval import Approval
 from fairlead.rollout.machines import Machine, NodeSettings, Template
 from fairlead.rollout.record import PoolRecord
 from fairlead.rollout.secrets import is_valid
@@ -52,7 +52,7 @@ class SimWorld(SimSecrets):
         self.documents: dict[str, PoolDocuments] = {}
         self.records: dict[str, PoolRecord] = {}
         self.statuses: dict[str, PoolStatus] = {}
-        self.plans: dict[str, Plan] = {}
+        self.plans: dict[str, Approval] = {}
         self.templates: dict[str, Template] = {}
         self.living: dict[str, Machine] = {}
         super().__init__(self._write)
@@ -272,7 +272,7 @@ class SimWorld(SimSecrets):
         self._write("status", pool)
         self.statuses[pool] = status
 
-    def find_plan(self, pool: str) -> Plan | None:
+    def find_plan(self, pool: str) -> Approval | None:
         """Return the plan that the owner approved."""
         return self.plans.get(pool)
 

@@ -7,13 +7,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from fairlead.answers.event import Event
-from fairlead.answers.plan import Plan
 from fairlead.answers.pool import PoolStatus
 from fairlead.answers.words import ChangeClass, EventKind, PoolState
 from fairlead.embedded.state_directory import StateDirectory
 from fairlead.embedded.store.database import Store
 from fairlead.embedded.store.world import EmbeddedWorld
 from fairlead.inputs.platform_inputs import Stub
+from fairlead.rollout.approval import Approval
 from fairlead.rollout.machines import Template
 from fairlead.rollout.secrets import TokenSecret, UserData
 from fairlead.sim.clock import START, Clock
@@ -37,7 +37,7 @@ STATUS = PoolStatus(
     desired=3,
     conditions=(),
 )
-PLAN = Plan(
+PLAN = Approval(
     pool=POOL, change=ChangeClass.REPLACE, intent_hash="1", platform_hash="2", because="imageBase"
 )
 EVENT = Event(kind=EventKind.SEEDED, pool=POOL, at=START, key="Seeded:1", says="Seeded.")

@@ -32,6 +32,7 @@ from fairlead.embedded.store.values import parse_document, parse_value, render_v
 from fairlead.inputs.leaf import Json
 from fairlead.inputs.platform_inputs import Stub
 from fairlead.revision.revision import Revision, SecretContent
+from fairlead.rollout.approval import Approval, approval_of
 from fairlead.rollout.machines import Machine, NodeSettings, Template
 from fairlead.rollout.record import Evidence, PoolRecord
 from fairlead.rollout.secrets import TokenSecret, UserData
@@ -90,6 +91,7 @@ PLAN = st.builds(
     estimate_s=st.floats(0, 1e9),
     waits=st.lists(WAIT, max_size=2).map(tuple),
 )
+APPROVAL = st.builds(approval_of, PLAN, REVISION)
 HELD = st.builds(
     HeldChange, id=TEXT, leaf=TEXT, owner=TEXT, severity=st.sampled_from(Severity), since=MOMENT
 )
@@ -233,9 +235,9 @@ def test_a_document_is_read_as_the_standard_library_reads_it(document: Json) -> 
 
 
 @settings(max_examples=60, deadline=None)
-@given(record=RECORD, status=STATUS, plan=PLAN, template=TEMPLATE)
+@given(record=RECORD, status=STATUS, plan=APPROVAL, template=TEMPLATE)
 def test_values_of_a_pool_come_back_equal(
-    record: PoolRecord, status: PoolStatus, plan: Plan, template: Template
+    record: PoolRecord, status: PoolStatus, plan: Approval, template: Template
 ) -> None:
     with tempfile.TemporaryDirectory() as directory:
         with open_world(Path(directory)) as world:

@@ -17,7 +17,7 @@ from fairlead.controller.reconcile import preview
 from fairlead.embedded.serve.apply import apply
 from fairlead.errors import ConflictError, InputError
 from fairlead.proposal.patch import merged
-from fairlead.proposal.propose import propose, propose_deletion
+from fairlead.proposal.propose import Shown, propose, propose_deletion
 from pool_documents import platform_document, pool_document
 from service.stored_plane import StoredPlane
 
@@ -65,7 +65,7 @@ def keep(
     known: dict[str, str] | None = None,
 ) -> Outcome:
     promised = None if shown is None else read_as(list[Plan], shown, "plans")
-    done = apply(plane.world, documents, promised, known or {}, plane.now())
+    done = apply(plane.world, documents, Shown(plans=promised, bases=known or {}), plane.now())
     found = plain(done.plans)
     assert isinstance(found, list)
     return Outcome(found, [*done.titles(is_same=False)], [*done.titles(is_same=True)])
@@ -503,7 +503,7 @@ def test_a_pool_that_was_not_shown_is_not_touched(plane: StoredPlane) -> None:
         keep(plane, pool_document(imageBase=BASE), shown=[])
 
 
-def test_the_platform_moves_after_the_plan_was_kept_and_the_rollout_waits(
+def test_the_platform_moves_after_the_plan_was_kept_and_the_rollout_is_as_it_was_shown(
     plane: StoredPlane,
 ) -> None:
     """What was approved is bound to its inputs also between the command and the pass."""
@@ -513,15 +513,74 @@ def test_the_platform_moves_after_the_plan_was_kept_and_the_rollout_waits(
 
     plane.settle()
 
-    assert plane.names() == ["workers-2", "workers-3", "workers-4"]
-    status = plane.world.pools.find_status("workers")
-    assert status is not None
-    assert status.state.value == "Held"
+    assert not {"workers-2", "workers-3", "workers-4"} & set(plane.names())
+    record = plane.world.pools.find_record("workers")
+    assert record is not None
+    assert record.applied is not None
+    assert "platform.controlPlaneImage" not in record.applied.leaves
+    assert [held.leaf for held in record.held] == ["platform.controlPlaneImage"]
+
+
+def change(plane: StoredPlane, **spec: Any) -> None:
+    """Change a few fields, as `pool scale` and its like do."""
+    document = merged(plane.world.pools.read_documents("workers").pool, {"spec": spec})
+    apply(plane.world, [document], Shown(is_patch=True), plane.now())
+    plane.settle()
+
+
+@pytest.mark.parametrize(
+    "spec", [{"replicas": 2}, {"labels": {"team": "a"}}, {"description": "x"}, {"autoRepair": True}]
+)
+def test_a_change_that_replaces_nothing_leaves_the_approval_of_a_rollout_that_waits(
+    plane: StoredPlane, spec: dict[str, Any]
+) -> None:
+    document = pool_document(imageBase=BASE, paused=True)
+    keep(plane, document, shown=plans(plane, document))
+    approved = plane.world.pools.find_plan("workers")
+
+    change(plane, **spec)
+    keep(plane, platform_document(controlPlaneImage="cp@sha256:bb"))
+    assert plane.world.pools.find_plan("workers") == approved
+    change(plane, paused=None)
+
+    assert not {"workers-2", "workers-3", "workers-4"} & set(plane.names())
+    record = plane.world.pools.find_record("workers")
+    assert record is not None
+    assert record.applied is not None
+    assert "platform.controlPlaneImage" not in record.applied.leaves
+
+
+def test_a_pool_that_is_scaled_up_while_a_rollout_waits_has_no_more_replaced_than_was_shown(
+    plane: StoredPlane,
+) -> None:
+    document = pool_document(imageBase=BASE, paused=True)
+    keep(plane, document, shown=plans(plane, document))
+
+    change(plane, replicas=5)
+    before = plane.names()
+    change(plane, paused=None)
+
+    assert plane.names() == before
+    waits = preview("workers", plane.world.world(), plane.now()).waits
+    assert [wait.says for wait in waits] == [
+        "the plan that was shown does not hold workers-5, workers-6; plan again"
+    ]
 
     # Planning again is the way out.
-    keep(plane, document, shown=plans(plane, document))
+    again = plane.world.pools.read_documents("workers").pool
+    assert plans(plane, again)[0]["machines"] == [*before]
+    keep(plane, again, shown=plans(plane, again))
     plane.settle()
-    assert not {"workers-2", "workers-3", "workers-4"} & set(plane.names())
+    assert not set(before) & set(plane.names())
+
+
+def test_a_change_of_intent_without_a_plan_ends_the_approval(plane: StoredPlane) -> None:
+    document = pool_document(imageBase=BASE, paused=True)
+    keep(plane, document, shown=plans(plane, document))
+
+    change(plane, imageBase="202609.01")
+
+    assert plane.world.pools.find_plan("workers") is None
 
 
 def test_a_machine_that_comes_after_the_plan_was_kept_holds_the_rollout(
@@ -564,13 +623,13 @@ def test_a_plan_that_was_carried_out_holds_nothing_that_comes_after_it(plane: St
     assert not set(before) & set(plane.names())
 
 
-def test_what_is_taken_without_a_plan_is_bound_by_none(plane: StoredPlane) -> None:
+def test_another_intent_that_is_taken_without_a_plan_is_bound_by_none(plane: StoredPlane) -> None:
     document = pool_document(imageBase=BASE, paused=True)
     keep(plane, document, shown=plans(plane, document))
     plane.world.machines.delete_machine("workers-2")
     plane.settle()
 
-    keep(plane, pool_document(imageBase=BASE))
+    keep(plane, pool_document(imageBase="202609.01"))
 
     assert plane.world.pools.find_plan("workers") is None
     plane.settle()

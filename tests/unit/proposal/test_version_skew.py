@@ -8,6 +8,7 @@ import pytest
 
 from fairlead.embedded.serve.apply import apply
 from fairlead.errors import InputError
+from fairlead.proposal.propose import Shown
 from fairlead.proposal.versions import skewed
 from pool_documents import platform_document, pool_document
 from service.stored_plane import StoredPlane
@@ -28,7 +29,7 @@ def pool(version: str, *allow: str, name: str = "workers", **spec: Any) -> dict[
 
 
 def declare(plane: StoredPlane, *documents: Any) -> None:
-    apply(plane.world, documents, None, {}, plane.now())
+    apply(plane.world, documents, Shown(), plane.now())
 
 
 def refusal(plane: StoredPlane, *documents: Any) -> str:

@@ -14,12 +14,11 @@ from fairlead.cli.screens.pool import explain_blocks, pool_grid
 from fairlead.cli.screens.rollout import rollout_blocks
 from fairlead.cli.screens.show import draw_plain
 from fairlead.controller.observe import observe
-from fairlead.controller.reconcile import preview
 from fairlead.controller.think import think
 from fairlead.sim.world import SimWorld
 from fairlead.telling.machine import machine_answer
 from fairlead.telling.pool import pool_detail
-from transitions.pool_worlds import POOL, edit, edit_platform, fresh_world, settled_world
+from transitions.pool_worlds import POOL, approve, edit, edit_platform, fresh_world, settled_world
 
 NIGHT = {"windows": [{"start": "22:00", "duration": "4h"}]}
 
@@ -74,7 +73,7 @@ def stopped() -> SimWorld:
 def unapproved() -> SimWorld:
     world = settled_world()
     edit(world, imageBase="202607.03")
-    world.plans[POOL] = preview(POOL, world.world(), world.clock.now).shown.but(machines=())
+    world.plans[POOL] = approve(world).but(machines=())
     world.one_pass()
     return world
 

@@ -37,6 +37,7 @@ from fairlead.proposal.patch import merged
 from fairlead.proposal.plan import record_after
 from fairlead.proposal.propose import (
     Proposal,
+    Shown,
     braked,
     propose,
     propose_deletion,
@@ -102,7 +103,8 @@ class PoolRoutes:
             if shown[0].pool != pool:
                 raise InputError(f"is a plan of {shown[0].pool!r}", field="plan.pool")
         document = merged(self._pools.read_documents(pool).pool, {"spec": fields["spec"]})
-        proposal = self._propose([document], shown, is_kept=not fields["dry_run"])
+        seen = Shown(plans=shown, is_patch=True)
+        proposal = self._propose([document], seen, is_kept=not fields["dry_run"])
         return answered(
             PatchedPool(
                 plan=proposal.plans[0],
@@ -140,7 +142,7 @@ class PoolRoutes:
         """Change fields of the platform's document."""
         fields = await read_fields(request, {"spec": dict, "dry_run": bool})
         document = merged(self._pools.read_platform(), {"spec": fields["spec"]})
-        proposal = self._propose([document], None, is_kept=not fields["dry_run"])
+        proposal = self._propose([document], Shown(), is_kept=not fields["dry_run"])
         return answered(
             PatchedPlatform(
                 plans=proposal.plans,
@@ -153,7 +155,7 @@ class PoolRoutes:
         """Return what documents would do. Writes nothing."""
         fields = await read_fields(request, {"documents": list})
         documents = braked(self._plane.world.world(), fields["documents"])
-        proposal = self._propose(documents, None, is_kept=False)
+        proposal = self._propose(documents, Shown(), is_kept=False)
         return answered(Proposed(plans=proposal.plans, bases=proposal.bases))
 
     async def apply(self, request: Request) -> Response:
@@ -165,7 +167,8 @@ class PoolRoutes:
             shown = read_as(list[Plan], fields["plans"], "plans")
         bases = read_as(dict[str, str], fields["bases"], "bases")
         documents = braked(self._plane.world.world(), fields["documents"])
-        proposal = self._propose(documents, shown, bases, is_kept=not fields["dry_run"])
+        seen = Shown(plans=shown, bases=bases)
+        proposal = self._propose(documents, seen, is_kept=not fields["dry_run"])
         return answered(
             Applied(
                 plans=proposal.plans,
@@ -175,23 +178,15 @@ class PoolRoutes:
             )
         )
 
-    def _propose(
-        self,
-        documents: list[Json],
-        shown: list[Plan] | None,
-        bases: dict[str, str] | None = None,
-        *,
-        is_kept: bool,
-    ) -> Proposal:
+    def _propose(self, documents: list[Json], shown: Shown, *, is_kept: bool) -> Proposal:
         if not documents:
             raise InputError("there is no document", field="documents")
         world, now = self._plane.world, self._plane.now()
         if not is_kept:
-            proposal = propose(world.world(), documents, now)
-            if shown is not None:
-                refuse_moved(world.world(), proposal, shown, bases or {}, now)
+            proposal = propose(world.world(), documents, now, is_anew=not shown.is_patch)
+            refuse_moved(world.world(), proposal, shown, now)
             return proposal
-        proposal = apply(world, documents, shown, bases or {}, now)
+        proposal = apply(world, documents, shown, now)
         self._plane.wake()
         return proposal
 

@@ -13,33 +13,31 @@ from fairlead.answers.plan import Plan
 from fairlead.embedded.store.world import EmbeddedWorld
 from fairlead.inputs.leaf import Json
 from fairlead.proposal.judge import PLATFORM_CONFIG
-from fairlead.proposal.propose import Proposal, propose, refuse_moved
+from fairlead.proposal.propose import Proposal, Shown, propose, refuse_moved
 
 
 def apply(
     world: EmbeddedWorld,
     documents: Sequence[Json],
-    shown: Sequence[Plan] | None,
-    bases: Mapping[str, str],
+    shown: Shown,
     now: datetime,
 ) -> Proposal:
     """
     Put documents in force; return what that does.
 
-    shown: the plans that their owner agreed to, or None to take whatever is found. bases: what
-    they were computed from. Raises InputError by field if a document is bad, and ConflictError if
-    what is found is not what was shown; then nothing was written.
+    Raises InputError by field if a document is bad, and ConflictError if what is found is not what
+    was shown; then nothing was written.
     """
     with world.store.writing():
-        proposal = propose(world.world(), documents, now)
-        if shown is not None:
-            refuse_moved(world.world(), proposal, shown, bases, now)
+        is_anew = shown.plans is not None and not shown.is_patch
+        proposal = propose(world.world(), documents, now, is_anew=is_anew)
+        refuse_moved(world.world(), proposal, shown, now)
         for declared in proposal.documents:
             if declared.kind == PLATFORM_CONFIG:
                 world.pools.write_platform(declared.document)
             else:
                 world.pools.write_pool(declared.document)
-        _bind(world, proposal, {plan.pool: plan for plan in shown or ()})
+        _bind(world, proposal, {plan.pool: plan for plan in shown.plans or ()})
     return proposal
 
 
@@ -48,9 +46,12 @@ def _bind(world: EmbeddedWorld, proposal: Proposal, shown: Mapping[str, Plan]) -
     Afterwards the passes are bound by what was shown, or by nothing if nothing was.
 
     A plan is for the rollout that follows it. Any other one would be found by a later rollout
-    for the same intent, and hold it up.
+    for the same intent, and hold it up. The one that a rollout waits with stays: it is what was
+    agreed to, whoever scales the pool or ends a pause meanwhile.
     """
     for pool in proposal.pools:
+        if pool in proposal.agreed:
+            continue
         world.pools.forget_plan(pool)
         if pool in shown and pool in proposal.rollouts:
             rollout = proposal.rollouts[pool]

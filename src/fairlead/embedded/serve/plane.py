@@ -46,6 +46,7 @@ from fairlead.errors import FairleadError, InputError, InvariantError, Unavailab
 from fairlead.inputs.leaf import Json
 from fairlead.inputs.platform_inputs import Stub
 from fairlead.payload.app import make_app
+from fairlead.proposal.propose import Shown
 
 if TYPE_CHECKING:
     from fairlead.embedded.machines.kind import MachineKind, Printed
@@ -131,7 +132,7 @@ class ControlPlane:
 
     def declare(self, documents: Sequence[Json]) -> None:
         """Put documents in force before anybody is served. Raises InputError by field."""
-        apply(self.world, documents, None, {}, self.now())
+        apply(self.world, documents, Shown(), self.now())
 
     def close(self) -> None:
         """Let go of the state directory. Afterwards another control plane may have it."""

@@ -15,7 +15,6 @@ from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
 
-from fairlead.answers.plan import Plan
 from fairlead.answers.pool import KeptDocument, PoolStatus
 from fairlead.controller.observe import PoolDocuments, Resolved
 from fairlead.embedded.store.database import Store
@@ -26,6 +25,7 @@ from fairlead.inputs.leaf import Json, Leaves, Problem
 from fairlead.inputs.parse import NO_PLATFORM, parse_platform_config
 from fairlead.inputs.platform_inputs import Stub
 from fairlead.payload.pool_secrets import PoolSecrets, put_secrets
+from fairlead.rollout.approval import Approval
 from fairlead.rollout.record import PoolRecord
 
 # Fields of a pool that name a file, and what a person calls it.
@@ -185,11 +185,11 @@ class StoredPools:
         """Replace the status."""
         self._replace("statuses", pool, status)
 
-    def find_plan(self, pool: str) -> Plan | None:
+    def find_plan(self, pool: str) -> Approval | None:
         """Return the plan that the owner approved, or None."""
-        return self._store.find_value(Plan, "SELECT value FROM plans WHERE pool = ?", pool)
+        return self._store.find_value(Approval, "SELECT value FROM plans WHERE pool = ?", pool)
 
-    def write_plan(self, plan: Plan) -> None:
+    def write_plan(self, plan: Approval) -> None:
         """Replace the plan that the owner approved."""
         self._replace("plans", plan.pool, plan)
 

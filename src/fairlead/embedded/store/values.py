@@ -61,7 +61,7 @@ def parse_value(kind: type[T], text: str) -> T:
     """Return the value that was kept as this text. Raises InputError by field."""
     found = parse_document(text)
     if isinstance(found, dict):
-        _mend_plan(found if kind is Plan else found.get("plan"))
+        _mend_plan(found if issubclass(kind, Plan) else found.get("plan"))
     hashable: Any = kind  # which mypy does not know of a type variable
     for path in _spans_of(hashable):
         _read_span(found, path)
