@@ -186,7 +186,7 @@ def test_an_owner_who_deletes_machines_one_by_one_rolls_an_on_delete_pool(
     assert plane.machine_names() == before
 
     for name in sorted(before):
-        plane.run("machine", "delete", name)
+        plane.run("machine", "delete", name, "--yes")
         plane.until(lambda name=name: name not in plane.machine_names())  # type: ignore[misc]
 
     assert plane.settled()["version"] == "1.34.9"

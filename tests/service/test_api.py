@@ -227,6 +227,20 @@ def test_a_dry_patch_shows_the_plan_that_a_later_one_is_held_to(commands: Comman
     assert not {machine["name"] for machine in machines} & set(again["machines"])
 
 
+def test_a_patch_for_a_document_that_is_no_longer_in_force_is_refused(commands: Commands) -> None:
+    base = commands.ask("GET", "/v1/pools/workers")["base"]
+    patched = commands.ask(
+        "PATCH", "/v1/pools/workers", {"spec": {"description": "mine"}, "base": base}
+    )
+    assert patched["base"] == base, "what it took the place of"
+
+    with pytest.raises(ConflictError, match="NodePool/workers was changed by somebody since"):
+        commands.ask("PATCH", "/v1/pools/workers", {"spec": {"replicas": 9}, "base": base})
+
+    spec = commands.ask("GET", "/v1/pools/workers")["document"]["spec"]
+    assert (spec["replicas"], spec["description"]) == (3, "mine")
+
+
 def test_a_patch_takes_no_plan_of_another_pool(commands: Commands) -> None:
     shown = commands.ask("GET", "/v1/pools/workers")["plan"] | {"pool": "gpu"}
 
@@ -236,11 +250,12 @@ def test_a_patch_takes_no_plan_of_another_pool(commands: Commands) -> None:
 
 def test_deleting_a_pool_can_be_tried_and_names_its_machines(commands: Commands) -> None:
     names = ["workers-2", "workers-3", "workers-4"]
-    assert commands.ask("DELETE", "/v1/pools/workers", {"dry_run": True}) == {"machines": names}
+    tried = commands.ask("DELETE", "/v1/pools/workers", {"dry_run": True})
+    assert tried["machines"] == names
     commands.settle()
     assert len(commands.ask("GET", "/v1/machines")["machines"]) == 3
 
-    assert commands.ask("DELETE", "/v1/pools/workers") == {"machines": names}
+    assert commands.ask("DELETE", "/v1/pools/workers", {"shown": tried}) == tried
     assert commands.ask("GET", "/v1/pools/workers")["state"] == "Leaving"
     with pytest.raises(ConflictError, match="is being deleted"):
         commands.ask("PATCH", "/v1/pools/workers", {"spec": {"replicas": 9}})

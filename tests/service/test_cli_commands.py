@@ -345,28 +345,30 @@ def test_a_machine_is_shown_explained_and_deleted(workers: Commands) -> None:
         f"{name} would leave: deleted by hand\n"
     )
     assert name in workers.machines()
-    assert workers.run("machine", "delete", name).out == f"{name} leaves: deleted by hand\n"
+    assert (
+        workers.run("machine", "delete", name, "--yes").out == f"{name} leaves: deleted by hand\n"
+    )
     workers.settle()
 
     gone = {machine["name"] for machine in workers.json("machine", "list", "--gone")["machines"]}
     assert name not in workers.machines()
     assert name in gone
     assert len(workers.machines()) == 3
-    again = workers.run("machine", "delete", name)
+    again = workers.run("machine", "delete", name, "--yes")
     assert (again.code, again.err) == (2, f"fairlead: {name}: this machine is gone already\n")
 
 
 def test_a_machine_whose_drain_is_stuck_is_forced_to_go(workers: Commands) -> None:
     name = workers.machines()[0]
     workers.run("machine", "fault", name, "stuck-drain")
-    workers.run("machine", "delete", name)
+    workers.run("machine", "delete", name, "--yes")
     workers.settle()
     assert name in workers.machines()
 
     said = workers.run("machine", "delete", name, "--force", "--dry-run")
     assert said.out == f"{name} would leave: deleted by hand, without its drain\n"
     assert name in workers.machines()
-    said = workers.run("machine", "delete", name, "--force")
+    said = workers.run("machine", "delete", name, "--force", "--yes")
     assert said.out == f"{name} leaves: deleted by hand, without its drain\n"
     workers.settle()
 

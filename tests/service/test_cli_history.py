@@ -117,7 +117,7 @@ def test_nothing_before_is_nothing_to_undo(workers: Commands) -> None:
 
 def test_twenty_documents_are_kept_and_go_with_their_pool(workers: Commands) -> None:
     for count in range(1, 26):
-        workers.run("pool", "scale", "workers", str(count % 3 + 1))
+        workers.run("pool", "scale", "workers", str(count % 3 + 1), "--yes")
     kept = workers.json("pool", "history", "workers")["documents"]
     workers.run("pool", "delete", "workers", "--yes")
     workers.settle()
@@ -231,7 +231,7 @@ def test_followed_logs_go_on_and_say_when_a_machine_got_power_again(workers: Com
 
 def test_a_machine_that_is_gone_says_where_to_look_instead(workers: Commands) -> None:
     name = workers.machines()[0]
-    workers.run("machine", "delete", name)
+    workers.run("machine", "delete", name, "--yes")
     workers.settle()
 
     said = workers.run("logs", name)

@@ -97,7 +97,7 @@ class NotApplied(Document, frozen=True, kw_only=True):
 
 
 class PoolDetail(PoolAnswer, frozen=True, kw_only=True):
-    """One pool in full."""
+    """One pool in full. base: a digest of its document, for changes that follow from it."""
 
     document: Json
     conditions: tuple[Condition, ...]
@@ -107,6 +107,7 @@ class PoolDetail(PoolAnswer, frozen=True, kw_only=True):
     machines: tuple[MachineAnswer, ...]
     verdict: Verdict
     not_applied: tuple[NotApplied, ...] = ()
+    base: str = ""
 
 
 class Pools(Document, frozen=True, kw_only=True):

@@ -28,11 +28,12 @@ class Applied(Proposed, frozen=True, kw_only=True):
 
 
 class PatchedPool(Document, frozen=True, kw_only=True):
-    """One pool after some of its fields were changed."""
+    """One pool after some of its fields were changed. base: as in Proposed, of its document."""
 
     plan: Plan
     pool: PoolAnswer
     applied: tuple[str, ...]
+    base: str = ""
 
 
 class Platform(Document, frozen=True, kw_only=True):
@@ -51,9 +52,10 @@ class PatchedPlatform(Document, frozen=True, kw_only=True):
 
 
 class Leaving(Document, frozen=True, kw_only=True):
-    """The machines that leave with a pool."""
+    """The machines that leave with a pool. base: a digest of the document that goes."""
 
     machines: tuple[str, ...]
+    base: str = ""
 
 
 class Done(Document, frozen=True, kw_only=True):

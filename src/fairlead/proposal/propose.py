@@ -5,12 +5,13 @@ A proposal is the thought of the next pass over each pool, with the documents in
 those in force: what is shown is what a pass finds, by construction.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 
-from fairlead.answers.plan import DOES, Plan, moved
+from fairlead.answers.plan import DOES, Plan, exceeds, moved, named
+from fairlead.answers.reply import Leaving
 from fairlead.answers.wait import Wait
 from fairlead.answers.words import ChangeClass, WaitFor
 from fairlead.contract.canonical import digest_of
@@ -156,28 +157,50 @@ def _plan_beside(
 
 def _known(world: World, documents: Sequence[Json]) -> dict[str, PoolDocuments]:
     """Return what is in force; a pool that cannot be read keeps nobody from changing another."""
-    named = {title_of(document).partition("/")[2] for document in documents}
+    titled = {title_of(document).partition("/")[2] for document in documents}
     known = {}
     for pool in world.pools.list_pools():
         found = attempt(partial(world.pools.read_documents, pool))
         if not isinstance(found, Failed):
             known[pool] = found
-        elif pool in named:
+        elif pool in titled:
             raise found.error
     return known
 
 
-def propose_deletion(world: World, pool: str, now: datetime) -> tuple[str, ...]:
+def propose_deletion(world: World, pool: str, now: datetime) -> Leaving:
     """Return the machines that would leave with a pool."""
 
-    def leaving() -> tuple[str, ...]:
+    def leaving() -> Leaving:
         documents = replace(world.pools.read_documents(pool), is_leaving=True)
-        return think(observe(pool, world, documents), now).shown.machines
+        machines = think(observe(pool, world, documents), now).shown.machines
+        return Leaving(machines=machines, base=base_of(documents.pool))
 
     found = attempt(leaving)
     if isinstance(found, Failed):
-        return tuple(machine.name for machine in world.machines.list_machines(pool))
+        living = world.machines.list_machines(pool)
+        return Leaving(machines=tuple(machine.name for machine in living))
     return found
+
+
+def refuse_other_deletion(pool: str, found: Leaving, shown: Leaving) -> None:
+    """Raise ConflictError if more would leave with a pool than was shown, or another document."""
+    if extra := sorted(set(found.machines).difference(shown.machines)):
+        told = f"{named(extra)} would leave with it too, and was not shown"
+        raise ConflictError(f"{pool}: {told}; nothing was written, look again")
+    if shown.base not in ("", found.base):
+        raise ConflictError(_overwritten(f"{NODE_POOL}/{pool}"))
+
+
+def base_of(document: Json) -> str:
+    """Return what a document in force is known by to those who change it."""
+    return digest_of("fairlead/document", document)[:BASE_DIGITS]
+
+
+def _overwritten(title: str) -> str:
+    return (
+        f"{title} was changed by somebody since the plan was shown; nothing was written, plan again"
+    )
 
 
 def braked(world: World, documents: Iterable[Json]) -> list[Json]:
@@ -199,19 +222,24 @@ def refuse_moved(world: World, proposal: Proposal, shown: Shown, now: datetime) 
     """Raise ConflictError if what was shown is not what would be done, saying what moved."""
     plans = {plan.pool: plan for plan in shown.plans or ()}
     for found in proposal.plans if shown.plans is not None else ():
-        if told := _moved(found, plans.get(found.pool), _leaving_anyway(world, found.pool, now)):
+        besides = _leaving_anyway(world, found.pool, now)
+        # A few fields beside a rollout under way: it went on meanwhile, and may.
+        compare = exceeds if shown.is_patch and found.pool not in proposal.rollouts else moved
+        if told := _moved(found, plans.get(found.pool), besides, compare):
             raise ConflictError(f"{found.pool}: {told}; nothing was written, plan again")
     for title, base in proposal.bases.items():
         if shown.bases.get(title, base) != base:
-            raise ConflictError(
-                f"{title} was changed by somebody since the plan was shown; "
-                "nothing was written, plan again"
-            )
+            raise ConflictError(_overwritten(title))
 
 
-def _moved(found: Plan, shown: Plan | None, besides: Collection[str]) -> str:
+def _moved(
+    found: Plan,
+    shown: Plan | None,
+    besides: Collection[str],
+    compare: Callable[[Plan, Plan, Collection[str]], str],
+) -> str:
     if shown is not None:
-        return moved(found, shown, besides)
+        return compare(found, shown, besides)
     is_quiet = found.change is ChangeClass.NONE
     return "" if is_quiet else f"it {DOES[found.change]}, and no plan of it was shown"
 
@@ -250,7 +278,7 @@ def _declared(
             _refuse_replacement(declared_pool(document), known[name])
         if kind == NODE_POOL:
             _refuse_unfit_secret(world, document, live)
-        base = digest_of("fairlead/document", live)[:BASE_DIGITS] if live is not None else ""
+        base = base_of(live) if live is not None else ""
         found[key] = Declared(kind, name, document, base, is_same=live == document)
     return tuple(found.values())
 

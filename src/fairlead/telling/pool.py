@@ -27,6 +27,7 @@ from fairlead.decision.held import HeldChange
 from fairlead.errors import InvariantError
 from fairlead.inputs.registry import unapplied
 from fairlead.proposal.plan import bound_plan_of, plan_of, record_after
+from fairlead.proposal.propose import base_of
 from fairlead.revision.difference import LeafChange, difference_of
 from fairlead.revision.revision import Revision
 from fairlead.rollout.in_place import degradation_of
@@ -96,6 +97,7 @@ def pool_detail(
     return PoolDetail(
         **pool.parts(),
         document=seen.documents.pool,
+        base=base_of(seen.documents.pool),
         conditions=_status_of(seen, thought).conditions,
         applied=_revision_name(record.applied),
         target=_revision_name(record.target),

@@ -651,7 +651,7 @@ def test_a_plan_that_replaces_nothing_binds_no_later_rollout(plane: StoredPlane)
 
 def test_deleting_a_pool_names_its_machines_and_can_be_tried(plane: StoredPlane) -> None:
     tried = propose_deletion(plane.world.world(), "workers", plane.now())
-    assert tried == ("workers-2", "workers-3", "workers-4")
+    assert tried.machines == ("workers-2", "workers-3", "workers-4")
     assert not plane.world.pools.read_documents("workers").is_leaving
 
     plane.world.pools.request_deletion("workers")

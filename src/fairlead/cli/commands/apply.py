@@ -33,10 +33,10 @@ example: what was planned and looked at before, and nothing else
   fairlead plan -f examples/pool.yaml -o plan.json
   fairlead apply plan.json --yes
 
-It asks before machines are replaced, changed in place or removed; without a terminal it then
-needs --yes. What is carried out is the plan that was shown: if machines or documents changed
-meanwhile, nothing is written and what moved is named (exit 5). Ctrl-C ends the following, never
-the rollout.
+It asks before machines are replaced, changed in place or removed, and before a pool more than
+doubles or gets more than 50 machines at once; without a terminal it then needs --yes. What is
+carried out is the plan that was shown: if machines or documents changed meanwhile, nothing is
+written and what moved is named (exit 5). Ctrl-C ends the following, never the rollout.
 
 exit code: 0 if complete; 4 if it waits for something that only a person can end, with the reason;
 5 if the plan no longer holds; 1 if you said no.
@@ -96,14 +96,13 @@ def _carry_out(
     from fairlead.cli.files.documents import placed
     from fairlead.cli.screens.plan import plan_blocks
     from fairlead.cli.screens.show import write_blocks
-    from fairlead.telling.counted import counted
+    from fairlead.telling.question import question_about
 
     if not arguments.json:
         write_blocks(plan_blocks(shown.plans))
         sys.stdout.flush()
-    disturbed = sum(len(plan.disturbed) for plan in shown.plans)
-    question = f"disturb {counted(disturbed)}?"
-    if disturbed and not arguments.dry_run and not is_agreed(arguments, question):
+    question = question_about(shown.plans)
+    if question and not arguments.dry_run and not is_agreed(arguments, question):
         return DECLINED
     try:
         applied = plane_of(arguments).apply(documents, shown, dry_run=arguments.dry_run)

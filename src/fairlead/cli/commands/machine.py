@@ -6,7 +6,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 
 from fairlead.answers.words import Fault
-from fairlead.cli.flags import add_command, add_dry_run
+from fairlead.cli.flags import add_command, add_dry_run, add_yes
 from fairlead.cli.output import FORM, WIDE
 from fairlead.cli.request import plane_of, write_answer, write_json
 from fairlead.cli.watching import add_watch, show_answer
@@ -22,10 +22,11 @@ example: one machine: what it runs, why, and its events
 """
 DELETE_EXAMPLE = """\
 example: one machine goes; its pool makes another
-  fairlead machine delete MACHINE
+  fairlead machine delete MACHINE --yes
 
---force also ends a drain that does not end by itself: what still runs on the machine is cut off.
-In a pool with the strategy OnDelete this is how a rollout moves on.
+It asks first; without a terminal it needs --yes (exit 2, nothing is changed). exit code: 1 if you
+said no. --force also ends a drain that does not end by itself: what still runs on the machine is
+cut off. In a pool with the strategy OnDelete this is how a rollout moves on.
 """
 FAULT_EXAMPLE = """\
 example: a machine that fails while it runs, and a next one whose boot fails
@@ -53,6 +54,7 @@ def add_commands(parser: ArgumentParser) -> None:
     delete = add_command(commands, "delete", "remove one machine", DELETE_EXAMPLE, _delete)
     delete.add_argument("name", metavar="NAME", help="name of the machine")
     delete.add_argument("--force", action="store_true", help="do not wait for its drain")
+    add_yes(delete)
     add_dry_run(delete)
     purpose = "let a machine, or the next of a pool, fail on purpose"
     fault = add_command(commands, "fault", purpose, FAULT_EXAMPLE, _fault)
@@ -88,10 +90,15 @@ def _show(arguments: Namespace) -> int:
 
 
 def _delete(arguments: Namespace) -> int:
+    from fairlead.cli.confirm import DECLINED, is_agreed
+
     client = plane_of(arguments)
     machine = client.machine(arguments.name)
     if machine.gone_at:
         raise InputError("this machine is gone already", field=arguments.name)
+    question = f"remove {machine.name} of {machine.pool}?"
+    if not arguments.dry_run and not is_agreed(arguments, question):
+        return DECLINED
     answer: Document = machine
     if not arguments.dry_run:
         answer = client.delete_machine(arguments.name, force=arguments.force)

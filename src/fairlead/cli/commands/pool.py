@@ -36,6 +36,10 @@ example: as `fairlead apply`, for files that hold pools only
 SCALE_EXAMPLE = """\
 example: five machines; those that run stay
   fairlead pool scale workers 5
+
+It asks before machines are removed, and before a pool more than doubles or gets more than 50
+machines at once; without a terminal it then needs --yes (exit 2, nothing is changed). exit code: 1
+if you said no; 5 if somebody changed the pool while you were asked.
 """
 PAUSE_EXAMPLE = """\
 example: replace nothing for two hours
@@ -66,10 +70,7 @@ def add_commands(parser: ArgumentParser) -> None:
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     _add_looks(commands)
     _add_apply(add_command(commands, "apply", "apply a file of pools", APPLY_EXAMPLE, _apply))
-    scale = add_command(commands, "scale", "change how many machines", SCALE_EXAMPLE, _scale)
-    _add_name(scale)
-    scale.add_argument("replicas", type=int, metavar="N", help="how many machines")
-    add_dry_run(scale)
+    _add_scale(add_command(commands, "scale", "change how many machines", SCALE_EXAMPLE, _scale))
     pause = add_command(commands, "pause", "let rollouts wait", PAUSE_EXAMPLE, _pause)
     _add_name(pause)
     pause.add_argument("--until", metavar="MOMENT", help="when the pause ends by itself")
@@ -102,6 +103,13 @@ def _add_looks(commands: Commands) -> None:
 
 def _add_name(parser: ArgumentParser) -> None:
     parser.add_argument("name", metavar="NAME", help="name of the pool")
+
+
+def _add_scale(parser: ArgumentParser) -> None:
+    _add_name(parser)
+    parser.add_argument("replicas", type=int, metavar="N", help="how many machines")
+    add_yes(parser)
+    add_dry_run(parser)
 
 
 def _add_apply(parser: ArgumentParser) -> None:
@@ -148,7 +156,23 @@ def _apply(arguments: Namespace) -> int:
 
 
 def _scale(arguments: Namespace) -> int:
-    return change_pool(arguments, {"replicas": arguments.replicas})
+    from fairlead.cli.confirm import DECLINED, is_agreed
+    from fairlead.telling.question import scale_question
+
+    patch = {"replicas": arguments.replicas}
+    client = plane_of(arguments)
+    shown = client.patch_pool(arguments.name, patch, dry_run=True)
+    question = scale_question(shown.plan)
+    if arguments.dry_run or not question:
+        return change_pool(arguments, patch)
+    if not arguments.json:
+        _show_plan(shown)
+    if not is_agreed(arguments, question):
+        return DECLINED
+    answer = client.patch_pool(arguments.name, patch, shown.plan, shown.base, dry_run=False)
+    if arguments.json:
+        write_answer(answer)
+    return 0
 
 
 def _pause(arguments: Namespace) -> int:
@@ -175,7 +199,7 @@ def _resume(arguments: Namespace) -> int:
     if not patch and not arguments.json:
         sys.stderr.write(f"{arguments.name} is neither paused nor halted\n")
         return 0
-    return change_pool(arguments, patch)
+    return change_pool(arguments, patch, base=pool.base)
 
 
 def _force(arguments: Namespace) -> int:
@@ -193,7 +217,7 @@ def _force(arguments: Namespace) -> int:
     disturbed = len(shown.plan.disturbed)
     if disturbed and not is_agreed(arguments, f"disturb {counted(disturbed)}?"):
         return DECLINED
-    answer = client.patch_pool(arguments.name, patch, shown.plan, dry_run=False)
+    answer = client.patch_pool(arguments.name, patch, shown.plan, shown.base, dry_run=False)
     if arguments.json:
         write_answer(answer)
     else:
@@ -201,10 +225,17 @@ def _force(arguments: Namespace) -> int:
     return 0
 
 
-def change_pool(arguments: Namespace, patch: Mapping[str, Json], undo: str = "") -> int:
-    """Change fields of a pool's spec and say what that does; an exit code."""
-    client = plane_of(arguments)
-    code = _say_plan(arguments, client.patch_pool(arguments.name, patch, dry_run=arguments.dry_run))
+def change_pool(
+    arguments: Namespace, patch: Mapping[str, Json], undo: str = "", base: str = ""
+) -> int:
+    """
+    Change fields of a pool's spec, as it is by then, and say what that does; an exit code.
+
+    base: of the document that the change follows from, if it follows from one.
+    """
+    client, dry_run = plane_of(arguments), arguments.dry_run
+    answer = client.patch_pool(arguments.name, patch, None, base, dry_run=dry_run)
+    code = _say_plan(arguments, answer)
     if undo and not arguments.json and not arguments.dry_run:
         sys.stderr.write(undo + "\n")
     return code
@@ -236,7 +267,7 @@ def _delete(arguments: Namespace) -> int:
     if not arguments.dry_run:
         if not is_agreed(arguments, f"remove the pool {arguments.name} and {leaving}?"):
             return DECLINED
-        shown = client.delete_pool(arguments.name, dry_run=False)
+        shown = client.delete_pool(arguments.name, shown, dry_run=False)
     if arguments.json:
         write_answer(shown)
     else:

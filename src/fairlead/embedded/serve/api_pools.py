@@ -33,6 +33,7 @@ from fairlead.embedded.serve.api_request import Plane, answered, no_such, read_f
 from fairlead.embedded.serve.apply import apply
 from fairlead.errors import InputError
 from fairlead.inputs.leaf import Json
+from fairlead.proposal.judge import NODE_POOL
 from fairlead.proposal.patch import merged
 from fairlead.proposal.plan import record_after
 from fairlead.proposal.propose import (
@@ -42,6 +43,7 @@ from fairlead.proposal.propose import (
     propose,
     propose_deletion,
     refuse_moved,
+    refuse_other_deletion,
 )
 from fairlead.rollout.record import PoolRecord
 from fairlead.telling.failed import failed_answer, failed_conditions, failed_detail
@@ -95,7 +97,8 @@ class PoolRoutes:
 
     async def patch(self, request: Request) -> Response:
         """Change fields of a pool, within the plan that was shown for it."""
-        fields = await read_fields(request, {"spec": dict, "plan": object, "dry_run": bool})
+        kinds = {"spec": dict, "plan": object, "base": str, "dry_run": bool}
+        fields = await read_fields(request, kinds)
         pool = self._find(request)
         shown = None
         if fields["plan"] is not None:
@@ -103,25 +106,29 @@ class PoolRoutes:
             if shown[0].pool != pool:
                 raise InputError(f"is a plan of {shown[0].pool!r}", field="plan.pool")
         document = merged(self._pools.read_documents(pool).pool, {"spec": fields["spec"]})
-        seen = Shown(plans=shown, is_patch=True)
+        bases = {f"{NODE_POOL}/{pool}": fields["base"]} if fields["base"] else {}
+        seen = Shown(plans=shown, bases=bases, is_patch=True)
         proposal = self._propose([document], seen, is_kept=not fields["dry_run"])
         return answered(
             PatchedPool(
                 plan=proposal.plans[0],
+                base=next(iter(proposal.bases.values())),
                 pool=self._pool_answer(pool),
                 applied=proposal.titles(is_same=False),
             )
         )
 
     async def delete(self, request: Request) -> Response:
-        """Let a pool go, with all its machines."""
-        fields = await read_fields(request, {"dry_run": bool})
+        """Let a pool go, with all its machines, if they are those that were shown."""
+        fields = await read_fields(request, {"shown": object, "dry_run": bool})
         pool, world = self._find(request), self._plane.world
         leaving = propose_deletion(world.world(), pool, self._plane.now())
+        if fields["shown"] is not None:
+            refuse_other_deletion(pool, leaving, read_as(Leaving, fields["shown"], "shown"))
         if not fields["dry_run"]:
             world.pools.request_deletion(pool)
             self._plane.wake()
-        return answered(Leaving(machines=leaving))
+        return answered(leaving)
 
     async def queue_faults(self, request: Request) -> Response:
         """Say what the next machines of a pool do wrong."""

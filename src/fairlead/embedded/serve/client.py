@@ -110,16 +110,17 @@ class Client:
         return self._ask(PoolHistory, "GET", "pools", name, "history")
 
     def patch_pool(
-        self, name: str, spec: Fields, plan: Plan | None = None, *, dry_run: bool
+        self, name: str, spec: Fields, plan: Plan | None = None, base: str = "", *, dry_run: bool
     ) -> PatchedPool:
-        """Change fields of a pool, within the plan that was shown."""
+        """Change fields of a pool, within the plan and for the document that were shown."""
         shown = plain(plan) if plan else None
-        body = {"spec": spec, "plan": shown, "dry_run": dry_run}
+        body = {"spec": spec, "plan": shown, "base": base, "dry_run": dry_run}
         return self._ask(PatchedPool, "PATCH", "pools", name, body=body)
 
-    def delete_pool(self, name: str, *, dry_run: bool) -> Leaving:
-        """Let a pool go, with all its machines."""
-        return self._ask(Leaving, "DELETE", "pools", name, body={"dry_run": dry_run})
+    def delete_pool(self, name: str, shown: Leaving | None = None, *, dry_run: bool) -> Leaving:
+        """Let a pool go, with all its machines, if they are those that were shown."""
+        body = {"shown": plain(shown) if shown else None, "dry_run": dry_run}
+        return self._ask(Leaving, "DELETE", "pools", name, body=body)
 
     def queue_faults(self, pool: str, faults: Sequence[Fault]) -> Done:
         """Say what the next machines of a pool do wrong."""
