@@ -122,7 +122,10 @@ def rollout_plan_of(situation: Situation, shown: Plan) -> Plan:
     return shown.but(
         change=ChangeClass.IN_PLACE if in_place else ChangeClass.REPLACE,
         machines=tuple(machine.name for machine in stale),
-        estimate_s=_estimate(len(stale), situation.desired, policy).total_seconds(),
+        # Those beyond the wanted number leave at once, and nobody takes their place.
+        estimate_s=_estimate(
+            min(len(stale), situation.desired), situation.desired, policy
+        ).total_seconds(),
     )
 
 
@@ -151,9 +154,10 @@ def _creates(situation: Situation) -> list[CreateMachine]:
 
 def _surplus(situation: Situation, staying: list[Machine]) -> list[RemoveMachine]:
     desired = situation.desired
+    stale = [machine for machine in staying if is_stale(machine, situation.target)]
     # While a rollout is under way the surge is its to use, also when it is held.
-    spare = situation.policy.surge(desired) if is_rolling(situation) else 0
-    count = len(staying) - desired - spare
+    spare = situation.policy.surge(desired) if stale else 0
+    count = max(len(staying) - desired - spare, len(stale) - desired)
     if count <= 0:
         return []
 
@@ -162,7 +166,11 @@ def _surplus(situation: Situation, staying: list[Machine]) -> list[RemoveMachine
         is_current = machine.revision == situation.target
         return machine.is_available, is_current, -machine.created_at.timestamp(), machine.name
 
-    leaving = sorted(staying, key=order)[:count]
+    # Nothing takes the place of stale machines beyond the wanted number, so they are not replaced.
+    first = sorted(stale, key=order)[: max(len(stale) - desired, 0)]
+    names = {machine.name for machine in first}
+    others = sorted((machine for machine in staying if machine.name not in names), key=order)
+    leaving = first + others[: count - len(first)]
     return [RemoveMachine(machine.name, "the pool was scaled down") for machine in leaving]
 
 

@@ -366,6 +366,33 @@ def test_what_was_shown_is_done(plane: StoredPlane) -> None:
     assert not {"workers-2", "workers-3", "workers-4"} & set(plane.names())
 
 
+def test_fewer_machines_of_another_revision_are_counted_as_removed_and_replaced(
+    plane: StoredPlane,
+) -> None:
+    keep(plane, pool_document(replicas=4))
+    plane.settle()
+    document = pool_document(imageBase=BASE, replicas=2)
+
+    [found] = plans(plane, document)
+
+    assert (found["removed"], found["machines"]) == (
+        ["workers-5", "workers-2"],
+        ["workers-3", "workers-4"],
+    )
+    assert (found["removes"], found["estimate_s"]) == (2, 1200.0)
+    keep(plane, document, shown=[found])
+    plane.settle()
+    gone = plane.world.machines.list_stored("workers", with_gone=True)
+    reasons = {one.machine.name: one.machine.reason for one in gone if one.gone_at}
+    assert reasons == {
+        "workers-5": "the pool was scaled down",
+        "workers-2": "the pool was scaled down",
+        "workers-3": "the pool's owner changed imageBase",
+        "workers-4": "the pool's owner changed imageBase",
+    }
+    assert len(plane.names()) == 2
+
+
 def test_a_machine_that_came_since_exceeds_what_was_shown(plane: StoredPlane) -> None:
     document = pool_document(imageBase=BASE, replicas=5)
     shown = plans(plane, document)

@@ -111,6 +111,23 @@ def test_the_kill_switch_stops_scaling_too() -> None:
     assert planned(desired=3) == [CreateMachine("new")] * 3
 
 
+def test_stale_machines_beyond_the_wanted_number_leave_without_a_successor() -> None:
+    down = [RemoveMachine(name, "the pool was scaled down") for name in ("a", "b")]
+
+    assert planned(*STALE, machine("d"), desired=2) == down
+    boots = machine("d", "new", Phase.BOOTING)
+    assert planned(*STALE, machine("e"), boots, desired=2) == down, "not the one that comes"
+
+
+def test_what_leaves_without_a_successor_costs_no_time() -> None:
+    shown = rollout_plan_of(
+        situation(*STALE, machine("d"), desired=2), Plan(pool="workers", change=ChangeClass.NONE)
+    )
+
+    assert shown.machines == ("a", "b", "c", "d")
+    assert shown.estimate_s == 2 * 600
+
+
 def test_a_held_pool_still_scales() -> None:
     steps = planned(*STALE, desired=5, policy=Policy(pause=Pause()))
 
