@@ -8,6 +8,7 @@ what its machines become is written there as the driver of the embedded edge wri
 from __future__ import annotations
 
 import copy
+import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, MutableMapping
@@ -214,7 +215,10 @@ class StoredWorld(SimWorld):
         self.edge.pools.write_pool(documents.pool)
         content = documents.resolved.pull_secret
         if content and not content.startswith("sha256:"):
-            (self.directory.secrets / "registry-login").write_text(content)
+            path = self.directory.secrets / "registry-login"
+            path.write_text(content)
+            os.utime(path, (0, 0))  # not only a moment ago
+            self.edge.pools.markers()  # the loop looks before every pass
         if documents.is_leaving:
             self.edge.pools.request_deletion(pool)
 

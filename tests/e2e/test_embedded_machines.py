@@ -105,6 +105,26 @@ def test_a_machine_has_the_pull_secret_the_bundle_and_the_keys_that_its_pool_nam
     )
 
 
+def test_a_login_that_is_renewed_reaches_the_machines_of_a_pool_that_says_so(
+    plane: RunningPlane,
+) -> None:
+    login = plane.directory.secrets / "login"
+    login.write_text('{"auths": {"registry.example.test": {"auth": "b25lOm9uZS1wYXNz"}}}')
+    patch(plane, pullSecret={"name": "login"}, secretContent="Roll")
+    plane.until(lambda: not plane.settled()["waits"])
+    before = plane.machine_names()
+
+    login.write_text('{"auths": {"registry.example.test": {"auth": "dHdvOnR3by1wYXNz"}}}')
+
+    plane.until(lambda: not plane.machine_names() & before)
+    plane.until(lambda: not plane.settled()["waits"])
+    for name in plane.machine_names():
+        root = plane.directory.machines / name / "root"
+        assert "dHdvOnR3by1wYXNz" in (root / "var/lib/kubelet/config.json").read_text()
+    reasons = {one["reason"] for one in plane.ask("/v1/machines?gone=1")["machines"]}
+    assert "the pool's owner changed pullSecret.content" in reasons
+
+
 def test_a_pool_scaled_up_while_a_change_is_held_boots_like_its_siblings(
     plane: RunningPlane,
 ) -> None:

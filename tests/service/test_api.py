@@ -520,7 +520,10 @@ def test_a_store_that_fails_is_503_and_unavailable_here(commands: Commands) -> N
 
 def test_no_answer_holds_a_token_or_what_a_secret_holds(commands: Commands) -> None:
     commands.ask("PATCH", "/v1/pools/workers", {"spec": {"secretContent": "Roll"}})
-    (commands.directory.secrets / "registry-login").write_text('{"auths": {}}')
+    path = commands.directory.secrets / "registry-login"
+    path.write_text('{"auths": {}}')
+    os.utime(path, (0, 0))
+    commands.app.call(commands.plane.world.pools.markers)
     answers = [
         commands.ask("GET", path)
         for path in (

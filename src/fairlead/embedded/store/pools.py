@@ -2,22 +2,22 @@
 Pools in SQLite: what is declared, what the controller remembers, what the owner sees.
 
 The platform's document is kept as it was written; a pass reads it with this edge's own address
-where the platform names none. Secrets are files beside the database: a pass reads their digests,
-and their content is read when a machine is served.
+where the platform names none. Secrets are files beside the database (secret_files.py): a pass
+sees their digests, and their content is read when a machine is served.
 """
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Mapping
-from dataclasses import fields, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields
 from datetime import datetime
-from hashlib import sha256
 from pathlib import Path
 
 from fairlead.answers.pool import KeptDocument, PoolStatus
 from fairlead.controller.observe import PoolDocuments, Resolved
 from fairlead.embedded.store.database import Store
+from fairlead.embedded.store.secret_files import SecretFiles
 from fairlead.embedded.store.values import parse_document, render_document, render_value
 from fairlead.errors import ConflictError, InputError, InvariantError
 from fairlead.inputs.declared import declared_pool
@@ -45,6 +45,7 @@ class StoredPools:
     def __init__(self, store: Store, secrets: Path, stub: Stub) -> None:
         self._store = store
         self._secrets = secrets
+        self._files = SecretFiles(secrets)
         self._stub = stub
         self._stubs = 0
 
@@ -61,11 +62,15 @@ class StoredPools:
         return tuple(row[0] for row in self._store.rows("SELECT pool FROM changes ORDER BY pool"))
 
     def markers(self) -> list[tuple[str, str]]:
-        """Return every pool with a text that changes with any write about it or the platform."""
+        """
+        Return every pool with a text that changes with any write about it or the platform.
+
+        Files that pools name are looked at here: one that changed counts for all.
+        """
         found = self._store.find_row("SELECT number FROM platform")
         return self._store.texts(
             "SELECT pool, born || '.' || number || '.' || ? FROM changes ORDER BY pool",
-            f"{found[0] if found else 0}.{self._stubs}",
+            f"{found[0] if found else 0}.{self._stubs}.{self._files.look()}",
         )
 
     def read_documents(self, pool: str) -> PoolDocuments:
@@ -74,15 +79,20 @@ class StoredPools:
         row = self._store.find_row("SELECT document, is_leaving FROM pools WHERE name = ?", pool)
         if row is None:
             raise _no_pool(pool)
-        found = self.documents_with(parse_document(row["document"]), self.read_platform())
-        return replace(found, is_leaving=bool(row["is_leaving"]))
+        document = parse_document(row["document"])
+        return PoolDocuments(
+            pool=document,
+            platform=_with_stub(self.read_platform(), self._stub),
+            resolved=self._resolve(document, self._files.seen),
+            is_leaving=bool(row["is_leaving"]),
+        )
 
     def documents_with(self, pool: Json, platform: Json) -> PoolDocuments:
-        """Return what read_documents would, if these two were in force. Writes nothing."""
+        """Return what read_documents would, if these two were in force and looked at now."""
         return PoolDocuments(
             pool=pool,
             platform=_with_stub(platform, self._stub),
-            resolved=self._resolve(pool),
+            resolved=self._resolve(pool, self._files.digest),
         )
 
     def write_pool(self, document: Json) -> None:
@@ -215,7 +225,7 @@ class StoredPools:
         for field, says in SECRET_FIELDS.items():
             name = str(leaves.get(f"{field}.name", ""))
             try:
-                found[field] = _read_secret(self._secrets, name) if name else None
+                found[field] = self._files.read(name) if name else None
             except (OSError, ValueError) as error:
                 return PoolSecrets(problem=self._why_unread(name, says, error))
         return PoolSecrets(pull_secret=found["pullSecret"], trust_bundle=found["trustBundle"])
@@ -231,12 +241,12 @@ class StoredPools:
             return Problem(f"{error.field}.name", error.problem + hint) if error.field else None
         return None
 
-    def _resolve(self, document: Json) -> Resolved:
+    def _resolve(self, document: Json, digest_of: Callable[[str], str]) -> Resolved:
         found: dict[str, str] = {}
         for field, says in SECRET_FIELDS.items():
             name = _named_in(document, field)
             try:
-                found[field] = _digest_of(self._secrets, name) if name else ""
+                found[field] = digest_of(name) if name else ""
             except (OSError, ValueError) as error:
                 problem = self._why_unread(name, says, error)
                 return Resolved(problem=problem, field=f"spec.{field}.name")
@@ -254,17 +264,6 @@ def _named_in(document: Json, field: str) -> str:
     for name in ("spec", field, "name"):
         document = document.get(name) if isinstance(document, Mapping) else None
     return document if isinstance(document, str) else ""
-
-
-def _digest_of(directory: Path, name: str) -> str:
-    return "sha256:" + sha256(_read_secret(directory, name)).hexdigest()
-
-
-def _read_secret(directory: Path, name: str) -> bytes:
-    # A name comes from a document; it must not lead out of the directory.
-    if name != Path(name).name or name in (".", "..") or "\0" in name:
-        raise ValueError(name)
-    return (directory / name).read_bytes()
 
 
 def _with_stub(platform: Json, stub: Stub) -> Json:

@@ -1,0 +1,102 @@
+"""
+The files that pools name, below one directory: what they hold, and whether that changed.
+
+What passes and answers see of a file is its digest at the last look, so that nothing is told of a
+change before a pass may act on it. A look costs one stat per file that a pool names; a file is
+read again only if its stat differs, and once it was left alone for a moment: half of a file that
+somebody is writing must not replace machines.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+
+# Seconds since the last write after which a file is taken to be whole.
+QUIET_S = 1.0
+
+NO_FILE = "it is not a file"
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """A file at the last look. stamp: what its stat said, or None to look once more."""
+
+    stamp: tuple[int, ...] | None
+    digest: str = ""
+    error: tuple[int, str] | None = None
+
+
+class SecretFiles:
+    """The files of one directory. Names come from documents and lead nowhere else."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._known: dict[str, _Known] = {}
+        self._changes = 0
+
+    def read(self, name: str) -> bytes:
+        """Return what a file holds now. Raises OSError, or ValueError if that names no file."""
+        # Never waiting: a pipe of that name would stop every pool.
+        flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
+        with os.fdopen(os.open(self._path(name), flags), "rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise OSError(0, NO_FILE)
+            return file.read()
+
+    def digest(self, name: str) -> str:
+        """Return the digest of what a file holds now. Raises as read does."""
+        known = self._known.get(name)
+        if known and known.stamp and known.digest and known.stamp == self._stamp(name):
+            return known.digest
+        return "sha256:" + sha256(self.read(name)).hexdigest()
+
+    def seen(self, name: str) -> str:
+        """Return the digest at the last look, which is now if it is asked for the first time."""
+        known = self._known.get(name)
+        if known is None:
+            known = self._known[name] = self._look_at(name)
+        if known.error:
+            raise OSError(*known.error)
+        return known.digest
+
+    def look(self) -> int:
+        """Look at every file that was asked for; return a number that goes up if one changed."""
+        for name, known in self._known.items():
+            stamp = self._stamp(name)
+            if stamp == known.stamp or _is_young(stamp):
+                continue
+            found = self._look_at(name)
+            self._known[name] = found
+            self._changes += (found.digest, found.error) != (known.digest, known.error)
+        return self._changes
+
+    def _look_at(self, name: str) -> _Known:
+        stamp = self._stamp(name)
+        kept = None if _is_young(stamp) else stamp
+        try:
+            return _Known(kept, "sha256:" + sha256(self.read(name)).hexdigest())
+        except OSError as error:
+            return _Known(kept, error=(error.errno or 0, error.strerror or NO_FILE))
+
+    def _stamp(self, name: str) -> tuple[int, ...]:
+        """Return what differs once a file was written or put in place of another; () if none is."""
+        try:
+            found = self._path(name).stat()
+        except OSError:
+            return ()
+        return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino, found.st_mode
+
+    def _path(self, name: str) -> Path:
+        if name != Path(name).name or name in (".", "..") or "\0" in name:
+            raise ValueError(name)
+        return self._directory / name
+
+
+def _is_young(stamp: tuple[int, ...]) -> bool:
+    """Say whether a file was written a moment ago. One from the future was not."""
+    return bool(stamp) and 0 <= time.time() - stamp[0] / 1e9 < QUIET_S
