@@ -45,6 +45,7 @@ class WaitFor(enum.Enum):
     PAUSE = "Paused"
     WINDOW = "OutsideWindow"
     HALT = "Halted"
+    INPUT = "InputMissing"  # a file that a pool names is not there
     PLAN = "PlanExceeded"
     REPAIR = "TooManyUnhealthy"  # autoRepair gave up
     SOAK = "Soaking"

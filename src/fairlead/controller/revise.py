@@ -8,6 +8,8 @@ settings leave the number of machines that the template was last told.
 from dataclasses import dataclass
 from datetime import datetime
 
+from fairlead.answers.wait import Wait
+from fairlead.answers.words import WaitFor
 from fairlead.controller.observe import Snapshot
 from fairlead.errors import InputError
 from fairlead.inputs.declared import declared_pool
@@ -92,6 +94,14 @@ def revision_wanted(wanted: Wanted, force: str) -> Revision | Unusable:
         )
     except InputError as error:
         return Unusable((Problem(error.field, error.problem),))
+
+
+def input_waits(wanted: Wanted) -> tuple[Wait, ...]:
+    """Return that a pool waits for what a name in its document points to."""
+    problem = wanted.seen.documents.resolved.problem
+    if not problem or wanted.is_leaving:
+        return ()
+    return (Wait(wait_for=WaitFor.INPUT, says=problem),)
 
 
 def situation_of(wanted: Wanted, record: PoolRecord) -> Situation:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from fairlead.answers.wait import Wait
 from fairlead.answers.words import WaitFor
 from fairlead.controller.pairs import refreshes
-from fairlead.controller.revise import Wanted, situation_of
+from fairlead.controller.revise import Wanted, input_waits, situation_of
 from fairlead.controller.template import template_of
 from fairlead.decision.decision import Decision
 from fairlead.inputs.registry import unapplied
@@ -42,7 +42,7 @@ def facts_after(
         steps=plan.steps,
         progress=progress,
         machines=plan.after,
-        waits=_all_waits(waits + plan.waits, record, template),
+        waits=_all_waits(input_waits(wanted) + waits + plan.waits, record, template),
         refreshes=refreshes(wanted, record),
         problems=wanted.problems,
         repairs=wanted.policy.auto_repair,

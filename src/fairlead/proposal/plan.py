@@ -2,12 +2,24 @@
 A thought to the plan that people see: what the next passes do to a pool, and why. Pure.
 """
 
+from dataclasses import replace
+from datetime import datetime
+
 from fairlead.answers.leaf import LeafDifference
 from fairlead.answers.plan import Plan
 from fairlead.answers.words import ChangeClass, LeafClass, Strategy
 from fairlead.controller.observe import PoolDocuments, Snapshot
+from fairlead.controller.think import think
 from fairlead.controller.thought import Thought
-from fairlead.decision.decision import Adopt, DeletePool, HoldPlatformChange, ReplaceMachines
+from fairlead.decision.decision import (
+    Adopt,
+    DeletePool,
+    HoldPlatformChange,
+    ReplaceMachines,
+    Unknown,
+)
+from fairlead.inputs.declared import declared_pool
+from fairlead.inputs.leaf import Unusable
 from fairlead.proposal.leaves import in_place_differences, leaf_difference
 from fairlead.revision.difference import LeafChange, difference_of
 from fairlead.revision.rebase import in_words_of
@@ -15,6 +27,9 @@ from fairlead.revision.revision import Revision
 from fairlead.rollout.machines import in_turn
 from fairlead.rollout.record import PoolRecord
 from fairlead.rollout.step import CreateMachine, RemoveMachine, SecretStep
+
+# Fields that name a file which may come later.
+SECRETS = ("spec.pullSecret", "spec.trustBundle")
 
 
 def plan_of(seen: Snapshot, thought: Thought, before: PoolDocuments | None = None) -> Plan:
@@ -41,6 +56,52 @@ def plan_of(seen: Snapshot, thought: Thought, before: PoolDocuments | None = Non
         removed=removed,
         waits=thought.waits,
         is_new=isinstance(thought.decision, Adopt) and thought.decision.is_new,
+    )
+
+
+def once_there(seen: Snapshot, thought: Thought, now: datetime) -> tuple[Snapshot, Thought]:
+    """
+    Return what a pass does once the files are there that a pool names and that nobody wrote yet.
+
+    A plan must not say that nothing changes, and the file replace machines later. What is in the
+    file is not known: under the name that machines have it is taken to be what they have.
+    """
+    resolved = seen.documents.resolved
+    if not isinstance(thought.decision, Unknown) or not resolved.field.startswith(SECRETS):
+        return seen, thought
+    resolved = replace(
+        resolved,
+        problem="",
+        pull_secret=_known_content(seen, "pullSecret"),
+        trust_bundle=_known_content(seen, "trustBundle"),
+    )
+    later = replace(seen, documents=replace(seen.documents, resolved=resolved))
+    return later, think(later, now)
+
+
+def _known_content(seen: Snapshot, field: str) -> str:
+    record, intent = seen.record, declared_pool(seen.documents.pool).intent
+    known = record.target.leaves if record and record.target else {}
+    name = f"{field}.name"
+    is_same = not isinstance(intent, Unusable) and intent.leaves.get(name) == known.get(name)
+    return str(known.get(f"{field}.content", "")) if is_same else ""
+
+
+def whole_plan_of(
+    seen: Snapshot, thought: Thought, now: datetime, before: PoolDocuments | None = None
+) -> Plan:
+    """Return what the next passes do, those included that wait for a file. before: see plan_of."""
+    present = plan_of(seen, thought, before)
+    later_seen, later = once_there(seen, thought, now)
+    if later is thought:
+        return present
+    plan = plan_of(later_seen, later, before)
+    return plan.but(
+        machines=tuple(name for name in plan.machines if name not in present.removed),
+        creates=plan.creates if plan.is_new else present.creates,
+        removes=present.removes,
+        removed=present.removed,
+        waits=present.waits,
     )
 
 

@@ -27,7 +27,7 @@ from fairlead.inputs.leaf import Json, Unusable
 from fairlead.inputs.parse import NodePool
 from fairlead.proposal.complaint import refuse
 from fairlead.proposal.judge import NODE_POOL, PLATFORM_CONFIG, judge, title_of
-from fairlead.proposal.plan import plan_of
+from fairlead.proposal.plan import once_there, plan_of, whole_plan_of
 from fairlead.proposal.versions import skewed
 from fairlead.rollout.approval import Approval, approval_of
 
@@ -125,13 +125,14 @@ def propose(
         if is_anew:
             seen = replace(seen, plan=None)
         thought = think(seen, now)
+        plans.append(whole_plan_of(seen, thought, now, before))
+        seen, thought = once_there(seen, thought, now)
         _refuse_unusable(thought, seen.documents)
         if isinstance(thought.decision, ReplaceMachines):
             shown = thought.shown.but(waits=())
             rollouts[pool] = approval_of(shown, thought.decision.wanted)
-        if seen.plan and (thought.approved or isinstance(thought.decision, Unknown)):
+        if thought.approved:
             agreed.add(pool)
-        plans.append(plan_of(seen, thought, before))
     return Proposal(declared, tuple(plans), rollouts, frozenset(agreed))
 
 
@@ -149,7 +150,7 @@ def _plan_beside(
     def plan() -> Plan:
         will = world.pools.documents_with(in_force.pool, platform)
         seen = observe(pool, world, will)
-        return plan_of(seen, think(seen, now), in_force)
+        return whole_plan_of(seen, think(seen, now), now, in_force)
 
     found = attempt(plan)
     return failed_plan(pool, found) if isinstance(found, Failed) else found
@@ -318,7 +319,7 @@ def _concerned(documents: Sequence[Declared], known: Mapping[str, PoolDocuments]
 
 
 def _refuse_unusable(thought: Thought, documents: PoolDocuments) -> None:
-    """Refuse what no machine can be made from. A secret may still be put in its place later."""
+    """Refuse what no machine can be made from. What a name points to may still come later."""
     if not isinstance(thought.decision, Unknown) or documents.resolved.problem:
         return
     first = thought.decision.unusable.problems[0]

@@ -26,7 +26,7 @@ from fairlead.decision.decision import HoldPlatformChange, ReplaceMachines
 from fairlead.decision.held import HeldChange
 from fairlead.errors import InvariantError
 from fairlead.inputs.registry import unapplied
-from fairlead.proposal.plan import bound_plan_of, plan_of, record_after
+from fairlead.proposal.plan import bound_plan_of, record_after, whole_plan_of
 from fairlead.proposal.propose import base_of
 from fairlead.revision.difference import LeafChange, difference_of
 from fairlead.revision.revision import Revision
@@ -59,7 +59,7 @@ def pool_answer(
         halted=record.halted or degradation_of(seen.machines, record.forgiven),
         rollout=_rollout_answer(record),
     )
-    return told.but(summary=summary_of(told, plan_of(seen, thought), now))
+    return told.but(summary=summary_of(told, whole_plan_of(seen, thought, now), now))
 
 
 def unreadable_pool(pool: str, says: str, besides: tuple[Wait, ...] = ()) -> PoolAnswer:
@@ -92,7 +92,7 @@ def pool_detail(
 ) -> PoolDetail:
     """Return a pool in full. machines: as its edge knows them."""
     pool = pool_answer(seen, thought, now, besides)
-    plan, record = plan_of(seen, thought), record_after(seen, thought)
+    plan, record = whole_plan_of(seen, thought, now), record_after(seen, thought)
     versions = versions_of(seen)
     return PoolDetail(
         **pool.parts(),

@@ -26,7 +26,9 @@ def summary_of(pool: PoolAnswer, plan: Plan, now: datetime) -> str:
     if pool.rollout:
         return _rolling_summary(pool, pool.rollout, now)
     if plan.disturbed:
-        return f"waiting: {counted(len(plan.disturbed))} will be disturbed"
+        many = f"{counted(len(plan.disturbed))} will be disturbed"
+        is_missing = any(wait.wait_for is WaitFor.INPUT for wait in pool.waits)
+        return f"blocked: {many} once every file is there" if is_missing else f"waiting: {many}"
     if pool.state is PoolState.BLOCKED:
         return _blocked_summary(pool)
     if pool.held:

@@ -16,7 +16,14 @@ from fairlead.inputs.leaf import Json
 from fairlead.telling.ways import Stuck, apply_way, ways_out
 
 # Nothing goes on until somebody acts, whatever machines are still doing.
-PERSONAL = (WaitFor.STOP, WaitFor.HALT, WaitFor.PAUSE, WaitFor.PLAN, WaitFor.OWNER)
+PERSONAL = (
+    WaitFor.STOP,
+    WaitFor.HALT,
+    WaitFor.PAUSE,
+    WaitFor.INPUT,
+    WaitFor.PLAN,
+    WaitFor.OWNER,
+)
 
 # Say nothing about whether things move: each waits for what another wait names.
 NEUTRAL = (*PERSONAL, WaitFor.BUDGET, WaitFor.SOAK, WaitFor.REPAIR)

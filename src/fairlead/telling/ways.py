@@ -57,6 +57,11 @@ def _from_plan(_stuck: Stuck) -> tuple[Way, ...]:
     return (apply_way("to see and approve what it does now"),)
 
 
+def _from_input(stuck: Stuck) -> tuple[Way, ...]:
+    command = f"fairlead explain {stuck.pool.name}"
+    return (Way(command=command, says="names the file; once it is there, the pool goes on"),)
+
+
 def _from_owner(stuck: Stuck) -> tuple[Way, ...]:
     return (_delete(next(iter(stuck.plan.machines), ""), "the pool makes another"),)
 
@@ -83,6 +88,7 @@ _WAYS: dict[WaitFor, Callable[[Stuck], tuple[Way, ...]]] = {
     WaitFor.STOP: _from_stop,
     WaitFor.HALT: _from_halt,
     WaitFor.PAUSE: _from_pause,
+    WaitFor.INPUT: _from_input,
     WaitFor.PLAN: _from_plan,
     WaitFor.OWNER: _from_owner,
     WaitFor.LEAVE: _from_drain,

@@ -353,8 +353,8 @@ def test_a_pool_never_changes_from_or_to_in_place(
 def test_a_secret_that_is_not_there_yet_does_not_refuse_the_pool(plane: StoredPlane) -> None:
     found = plans(plane, pool_document(pullSecret={"name": "later"}))
 
-    assert found[0]["change"] == "none"
-    assert "write it to" in found[0]["because"]
+    assert found[0]["change"] == "replace"
+    assert "write it to" in found[0]["waits"][0]["says"]
 
 
 def test_what_was_shown_is_done(plane: StoredPlane) -> None:
