@@ -318,6 +318,7 @@ DECISIONS = {
     "0017-what-was-written-is-there.md": "f94ba612195fe3bb",
     "0021-nobody-is-stuck.md": "59f0c1bd3dbd851f",
     "0019-intent-is-what-was-written.md": "e812bc2c0dee5ee3",
+    "0020-what-an-approval-binds.md": "743288f27213aa99",
 }
 
 
