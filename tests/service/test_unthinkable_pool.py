@@ -13,6 +13,7 @@ import pytest
 from fairlead.controller.observe import Code
 from fairlead.controller.replay import prove_replay
 from fairlead.embedded.serve.apply import apply
+from fairlead.proposal.propose import Shown
 from fairlead.zones import find_zone
 from pool_documents import platform_document, pool_document
 from service.cli_plane import Commands, command_plane
@@ -136,6 +137,6 @@ def test_a_start_with_documents_goes_on_for_the_others(commands: Commands) -> No
     def start() -> list[str]:
         assert prove_replay(plane.world.world(), plane.now()).broken == ()
         changed = platform_document(loadBalancerAddress="10.0.0.5")
-        return [plan.pool for plan in apply(plane.world, [changed], None, {}, plane.now()).plans]
+        return [plan.pool for plan in apply(plane.world, [changed], Shown(), plane.now()).plans]
 
     assert commands.app.call(start) == ["edge", "workers"]
