@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from fairlead.errors import InputError
-from fairlead.inputs.leaf import Json
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fairlead.inputs.leaf import Json
 
 
 class ListedError(InputError):
