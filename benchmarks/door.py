@@ -232,11 +232,11 @@ async def serve(path: Path) -> None:
         return datetime.now(UTC)
 
     directory = StateDirectory(path)
-    directory.make()
+    store = Store(directory)
     certificates = make_or_read(directory.certificates)
     listener = listen(directory.port)
     stub = Stub(endpoint=f"{listener.address}/v1/node-config", ca=certificates.ca_pem)
-    world = EmbeddedWorld(Store(directory), directory, stub, now)
+    world = EmbeddedWorld(store, directory, stub, now)
     spec = {"replicas": 1, "release": {"version": "1.34.2"}}
     metadata = {"name": "workers"}
     document = {"apiVersion": API_VERSION, "kind": "NodePool", "metadata": metadata, "spec": spec}

@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
-import sqlite3
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from e2e.running_plane import RunningPlane
+from fairlead.answers.words import Phase
+from fairlead.embedded.store.database import Store
+from fairlead.embedded.store.world import EmbeddedWorld
+from fairlead.inputs.platform_inputs import Stub
 
 RECORD = "root/var/log/fairlead/record.jsonl"
 
 
-def forget_report(plane: RunningPlane, machine: str) -> None:
-    """Let a machine boot still, as if its report had been lost with the control plane."""
-    with sqlite3.connect(plane.directory.database) as connection:
-        connection.execute(
-            "UPDATE machines SET phase = 'booting', "
-            "value = json_set(value, '$.phase', 'booting', '$.ready_at', NULL) WHERE name = ?",
-            (machine,),
-        )
-        connection.execute("DELETE FROM reports WHERE machine = ?", (machine,))
-    connection.close()
+def give_power(plane: RunningPlane, machine: str) -> None:
+    """Let a machine boot again, as if the control plane had been killed in the middle of it."""
+    store = Store(plane.directory)
+    try:
+        world = EmbeddedWorld(store, plane.directory, Stub(), lambda: datetime.now(UTC))
+        stored = world.machines.find_machine(machine)
+        assert stored is not None
+        with store.writing():
+            world.machines.note_power(machine)
+            booting = replace(stored.machine, phase=Phase.BOOTING, ready_at=None)
+            world.machines.write_machine(booting)
+    finally:
+        store.close()
 
 
 @pytest.mark.slow
@@ -32,7 +40,7 @@ def test_a_record_that_became_a_directory_stops_no_start_and_no_other_machine(
         plane.settled()
         victim = min(plane.machine_names())
         plane.kill()
-        forget_report(plane, victim)
+        give_power(plane, victim)
         place = plane.directory.machines / victim
         (place / RECORD).unlink()
         (place / RECORD).mkdir()

@@ -92,7 +92,7 @@ def test_a_control_plane_that_stays_busy_is_given_up_in_time(tmp_path: Path) -> 
     with bind(directory.socket) as bound:
         bound.listen()
 
-        with pytest.raises(UnavailableError, match="did not answer: timed out after 2"):
+        with pytest.raises(UnavailableError, match="did not answer: timed out"):
             Client(directory, 2.6, heard.append).health()
 
     assert len(heard) == 1
