@@ -64,7 +64,7 @@ def test_an_earlier_document_is_printed_to_be_applied_again(workers: Commands) -
 
 
 def test_undo_plans_the_document_before_and_asks(workers: Commands) -> None:
-    apply_version(workers, "1.35.0")
+    apply_version(workers, "1.34.3")
     before = workers.machines()
 
     refused = workers.run("rollout", "undo", "workers")
@@ -74,7 +74,7 @@ def test_undo_plans_the_document_before_and_asks(workers: Commands) -> None:
 
     assert refused.code == 2
     assert "needs an answer, and there is no terminal (use --yes)" in refused.err
-    assert "release.version  intent  pool owner  1.35.0  1.34.2" in tried.out
+    assert "release.version  intent  pool owner  1.34.3  1.34.2" in tried.out
     assert kept == before
     assert undone.code == 0
     assert undone.err.startswith("back to document 1 of workers\napplied NodePool/workers\n")
@@ -83,7 +83,7 @@ def test_undo_plans_the_document_before_and_asks(workers: Commands) -> None:
 
 
 def test_undo_leaves_count_pause_and_force_as_they_are(workers: Commands) -> None:
-    apply_version(workers, "1.35.0")
+    apply_version(workers, "1.34.3")
     workers.run("pool", "scale", "workers", "5")
     workers.run("pool", "pause", "workers")
 
@@ -96,11 +96,27 @@ def test_undo_leaves_count_pause_and_force_as_they_are(workers: Commands) -> Non
 
 def test_undo_twice_goes_back_and_forth_and_to_goes_anywhere(workers: Commands) -> None:
     apply_version(workers, "1.34.3")
-    apply_version(workers, "1.35.0")
+    apply_version(workers, "1.34.4")
 
-    for words, version in (([], "1.34.3"), ([], "1.35.0"), (["--to", "1"], "1.34.2")):
+    for words, version in (([], "1.34.3"), ([], "1.34.4"), (["--to", "1"], "1.34.2")):
         assert workers.run("rollout", "undo", "workers", *words, "--yes").code == 0
         assert workers.json("pool", "show", "workers")["version"] == version
+
+
+def test_undo_of_a_minor_version_must_be_allowed_and_says_how(workers: Commands) -> None:
+    apply_version(workers, "1.35.0")
+
+    refused = workers.run("rollout", "undo", "workers", "--yes")
+    undone = workers.run("rollout", "undo", "workers", "--yes", "--allow-downgrade")
+
+    assert refused.code == 2
+    assert refused.err.endswith(
+        "fairlead: release.version: document 1 of workers has an earlier minor version than the "
+        "pool (fairlead rollout undo workers --allow-downgrade goes back all the same)\n"
+    )
+    assert undone.code == 0
+    release = workers.json("pool", "show", "workers")["document"]["spec"]["release"]
+    assert (release["version"], release["allow"]) == ("1.34.2", ["Downgrade"])
 
 
 def test_nothing_before_is_nothing_to_undo(workers: Commands) -> None:

@@ -32,7 +32,8 @@ example: what going back would replace, without doing it; then back to what the 
 
 Plans the latest document that has other intent than the one in force, or that with the number N of
 `fairlead pool history`; asks, applies and follows as `fairlead apply` does. How many machines there
-are, a pause, a force and a resume stay as they are now.
+are, a pause, a force and a resume stay as they are now. A minor version before that of the pool is
+refused without --allow-downgrade, as everywhere.
 """
 
 # Fields of a pool's spec that are no part of what a rollout brought.
@@ -55,6 +56,11 @@ def add_undo(commands: Commands) -> None:
     undo = add_command(commands, "undo", purpose, UNDO_EXAMPLE, _undo)
     undo.add_argument("pool", metavar="POOL")
     undo.add_argument("--to", type=int, metavar="N", help="the document with this number")
+    undo.add_argument(
+        "--allow-downgrade",
+        action="store_true",
+        help="also to an earlier minor version, which Kubernetes does not promise to work",
+    )
     add_yes(undo)
     add_dry_run(undo)
     add_follow_flags(undo)
@@ -81,14 +87,24 @@ def _undo(arguments: Namespace) -> int:
     from fairlead.cli.commands.apply import apply_documents
     from fairlead.cli.files.documents import parse_documents
     from fairlead.cli.files.yaml_text import yaml_of
+    from fairlead.inputs.registry import DOWNGRADE
 
     kept = plane_of(arguments).history(arguments.pool)
     chosen = numbered(kept, arguments.to) if arguments.to is not None else previous(kept)
     if not arguments.json:
         sys.stderr.write(f"back to document {chosen.number} of {arguments.pool}\n")
-    text = yaml_of(with_present(chosen.document, kept.documents[-1].document))
+    document = with_present(chosen.document, kept.documents[-1].document)
+    if arguments.allow_downgrade:
+        document = allowed(document, DOWNGRADE)
     source = f"document {chosen.number} of {arguments.pool}"
-    return apply_documents(arguments, parse_documents(text, source))
+    try:
+        return apply_documents(arguments, parse_documents(yaml_of(document), source))
+    except InputError as error:
+        if DOWNGRADE not in str(error) or arguments.allow_downgrade:
+            raise
+        hint = f"fairlead rollout undo {arguments.pool} --allow-downgrade goes back all the same"
+        problem = f"{source} has an earlier minor version than the pool"
+        raise InputError(problem, field="release.version", hint=hint) from error
 
 
 def numbered(kept: PoolHistory, number: int) -> KeptDocument:
@@ -130,6 +146,16 @@ def with_present(document: Json, present: Json) -> Json:
     if rollout or "rollout" in kept:
         kept["rollout"] = rollout
     return {**_fields({"": document}, ""), "spec": kept}
+
+
+def allowed(document: Json, what: str) -> Json:
+    """Return a document in which its owner allows this, whatever else is allowed there."""
+    spec = _spec_of(document)
+    release = _fields(spec, "release")
+    found = release.get("allow")
+    others = [word for word in found if word != what] if isinstance(found, list) else []
+    wanted = {**spec, "release": {**release, "allow": [*others, what]}}
+    return {**_fields({"": document}, ""), "spec": wanted}
 
 
 def _spec_of(document: Json) -> dict[str, Json]:
