@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -175,6 +176,34 @@ def test_an_approval_from_a_release_that_kept_no_revision_is_not_exceeded() -> N
     assert "platform inputs changed since the plan was shown; plan again" in (
         full_condition(world, "UpdatingConfig").message
     )
+
+
+def test_an_approval_that_such_a_release_carried_out_holds_up_nothing_any_more() -> None:
+    world = approved_world(platformChanges={"maximumAge": {"routine": "24h"}})
+    world.settle()
+    world.plans[POOL] = world.plans[POOL].but(revision=None)
+    for image in ("cp@sha256:aa", "cp@sha256:bb"):
+        world.records[POOL] = replace(world.records[POOL], spent="")
+        drift(world, image)
+        world.settle()
+        world.clock.advance(timedelta(hours=24))
+        world.settle()
+        assert serving(world) == {image}
+
+
+def test_an_approval_survives_that_a_default_is_written_out() -> None:
+    motd = {"path": "/etc/motd", "content": "hello"}
+    world = settled_world(rollout=NIGHT)
+    edit(world, config=[{"kind": "Files", "files": [motd]}])
+    approve(world)
+    edit(world, config=[{"kind": "Files", "files": [motd | {"mode": "0644"}]}])
+    drift(world)
+    world.clock.advance(timedelta(hours=11))
+
+    world.settle()
+
+    assert len(world.gone) == 3
+    assert serving(world) == {None}
 
 
 def test_a_forced_rollout_takes_along_what_was_shown_for_it() -> None:

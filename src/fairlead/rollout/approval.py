@@ -13,6 +13,7 @@ from fairlead.errors import InputError
 from fairlead.inputs.leaf import Leaves, Unusable
 from fairlead.inputs.registry import class_of
 from fairlead.revision.hashing import Scheme, revision_of
+from fairlead.revision.rebase import in_words_of
 from fairlead.revision.revision import Revision, SecretContent, means_the_same
 from fairlead.rollout.record import PoolRecord
 
@@ -41,8 +42,7 @@ def agreed(
         return desired, None
     shown = approved.revision
     if shown is None:
-        # Stored by a release that kept no revision: whatever the platform changed exceeds it.
-        return desired, approved if approved.intent_hash == desired.intent_hash else None
+        return desired, approved if _still_holds(approved, record, desired) else None
     goal = _as_shown(shown, desired)
     if goal is None or (goal.intent_hash, goal.force) != (desired.intent_hash, desired.force):
         return desired, None  # agreed to something else, and so no promise about this
@@ -57,8 +57,24 @@ def _is_spent(approved: Approval, record: PoolRecord) -> bool:
     return approved.target in (record.spent, begun)
 
 
+def _still_holds(approved: Approval, record: PoolRecord, desired: Revision) -> bool:
+    """
+    Say whether an approval of release 202611.16.0 is for what is desired.
+
+    That release kept no revision, so whatever the platform changed exceeds it; nor that one was
+    used up, which is so once the target has its intent.
+    """
+    target = record.target
+    is_begun = target and (target.intent_hash, target.force) == (
+        approved.intent_hash,
+        desired.force,
+    )
+    return approved.intent_hash == desired.intent_hash and not is_begun
+
+
 def _as_shown(shown: Revision, desired: Revision) -> Revision | None:
-    """Return the revision that was shown, with the content that secrets have now."""
+    """Return the revision that was shown, in today's words and with the content of today."""
+    shown = in_words_of(desired, shown)
     try:
         return revision_of(
             _with_content(shown.leaves, desired),
