@@ -1,18 +1,21 @@
 """Pairs of secrets in memory: the part of a simulated control plane that keeps them."""
 
-from collections.abc import Callable
+from abc import ABC, abstractmethod
 
 from fairlead.errors import InvariantError
 from fairlead.rollout.secrets import TokenSecret, UserData
 
 
-class SimSecrets:
-    """The secrets of every pool. note: told of each write before it is made, and may end it."""
+class SimSecrets(ABC):
+    """The secrets of every pool."""
 
-    def __init__(self, note: Callable[[str, str], None]) -> None:
-        self._note = note
+    def __init__(self) -> None:
         self.tokens: dict[tuple[str, str], TokenSecret] = {}
         self.user_data: dict[tuple[str, str], UserData] = {}
+
+    @abstractmethod
+    def _write(self, kind: str, detail: str) -> None:
+        """Take note of a write before it is made; it may be cut off here."""
 
     def list_tokens(self, pool: str) -> tuple[TokenSecret, ...]:
         """Return the pool's token secrets."""
@@ -24,24 +27,24 @@ class SimSecrets:
 
     def write_token(self, secret: TokenSecret) -> None:
         """Create or replace a token secret."""
-        self._note("token", f"{secret.pool} {secret.id}")
+        self._write("token", f"{secret.pool} {secret.id}")
         self.tokens[secret.pool, secret.id] = secret
 
     def write_user_data(self, secret: UserData) -> None:
         """Create or replace a user-data secret."""
-        self._note("user data", f"{secret.pool} {secret.id}")
+        self._write("user data", f"{secret.pool} {secret.id}")
         self.user_data[secret.pool, secret.id] = secret
 
     def delete_token(self, pool: str, pair: str) -> None:
         """Delete a token secret."""
         if (pool, pair) in self.tokens:
-            self._note("delete token", f"{pool} {pair}")
+            self._write("delete token", f"{pool} {pair}")
             del self.tokens[pool, pair]
 
     def delete_user_data(self, pool: str, pair: str) -> None:
         """Delete a user-data secret."""
         if (pool, pair) in self.user_data:
-            self._note("delete user data", f"{pool} {pair}")
+            self._write("delete user data", f"{pool} {pair}")
             del self.user_data[pool, pair]
 
     def need_pair(self, pool: str, pair: str) -> None:

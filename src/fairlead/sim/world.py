@@ -55,7 +55,7 @@ class SimWorld(SimSecrets):
         self.plans: dict[str, Approval] = {}
         self.templates: dict[str, Template] = {}
         self.living: dict[str, Machine] = {}
-        super().__init__(self._write)
+        super().__init__()
         self.events: dict[tuple[str, str], Event] = {}
         self.gone: dict[str, Machine] = {}
         self.log: list[tuple[str, str]] = []
