@@ -27,9 +27,10 @@ from fairlead.inputs.leaf import Json, Unusable
 from fairlead.inputs.parse import NodePool
 from fairlead.proposal.complaint import refuse
 from fairlead.proposal.judge import NODE_POOL, PLATFORM_CONFIG, judge, title_of
-from fairlead.proposal.plan import once_there, plan_of, whole_plan_of
+from fairlead.proposal.plan import once_there, plan_of, record_after, whole_plan_of
 from fairlead.proposal.versions import skewed
 from fairlead.rollout.approval import Approval, approval_of
+from fairlead.rollout.record import PoolRecord
 
 BASE_DIGITS = 16
 
@@ -72,13 +73,15 @@ class Proposal:
 
     plans: of every pool concerned, sorted. rollouts: of those pools whose document starts one,
     what it would do as a whole: if the plan is approved, passes are bound by it. agreed: the
-    pools whose rollout is the one that was approved before, and waits.
+    pools whose rollout is the one that was approved before, and waits. records: what the next
+    pass over each pool concerned will remember of it.
     """
 
     documents: tuple[Declared, ...]
     plans: tuple[Plan, ...]
     rollouts: Mapping[str, Approval]
     agreed: frozenset[str] = frozenset()
+    records: Mapping[str, PoolRecord] = field(default_factory=dict)
 
     @property
     def bases(self) -> dict[str, str]:
@@ -116,16 +119,18 @@ def propose(
     plans: list[Plan] = []
     rollouts: dict[str, Approval] = {}
     agreed: set[str] = set()
+    records: dict[str, PoolRecord] = {}
     for pool in _concerned(declared, known):
         before = known.get(pool)
         if pool not in pools and before:
-            plans.append(_plan_beside(pool, world, before, platform, now))
+            plans.append(_plan_beside(pool, world, (before, platform), now, records))
             continue
         seen = observe(pool, world, world.pools.documents_with(pools[pool], platform))
         if is_anew:
             seen = replace(seen, plan=None)
         thought = think(seen, now)
         plans.append(whole_plan_of(seen, thought, now, before))
+        records[pool] = record_after(seen, thought)
         seen, thought = once_there(seen, thought, now)
         _refuse_unusable(thought, seen.documents)
         if isinstance(thought.decision, ReplaceMachines):
@@ -133,7 +138,7 @@ def propose(
             rollouts[pool] = approval_of(shown, thought.decision.wanted)
         if thought.approved:
             agreed.add(pool)
-    return Proposal(declared, tuple(plans), rollouts, frozenset(agreed))
+    return Proposal(declared, tuple(plans), rollouts, frozenset(agreed), records)
 
 
 def failed_plan(pool: str, failed: Failed) -> Plan:
@@ -143,14 +148,24 @@ def failed_plan(pool: str, failed: Failed) -> Plan:
 
 
 def _plan_beside(
-    pool: str, world: World, in_force: PoolDocuments, platform: Json, now: datetime
+    pool: str,
+    world: World,
+    documents: tuple[PoolDocuments, Json],
+    now: datetime,
+    records: dict[str, PoolRecord],
 ) -> Plan:
-    """Return what another platform does to a pool that no document declares."""
+    """
+    Return what another platform does to a pool that no document declares.
+
+    documents: those in force, and the platform's. records: takes what will be remembered of it.
+    """
+    in_force, platform = documents
 
     def plan() -> Plan:
-        will = world.pools.documents_with(in_force.pool, platform)
-        seen = observe(pool, world, will)
-        return whole_plan_of(seen, think(seen, now), now, in_force)
+        seen = observe(pool, world, world.pools.documents_with(in_force.pool, platform))
+        thought = think(seen, now)
+        records[pool] = record_after(seen, thought)
+        return whole_plan_of(seen, thought, now, in_force)
 
     found = attempt(plan)
     return failed_plan(pool, found) if isinstance(found, Failed) else found

@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
+import time
 from argparse import Namespace
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fairlead.cli.clock import present
-from fairlead.cli.commands.up_view import draw, lines_of, look
+from fairlead.cli.commands.up_view import Overview, draw, lines_of, look
 from fairlead.cli.files.documents import Document, parse_documents, read_documents
 from fairlead.cli.output import stamp_lines
 from fairlead.cli.screens.show import is_terminal
@@ -28,6 +31,9 @@ if TYPE_CHECKING:
 
 # Seconds between two drawings, and between two lines where there is no screen.
 DRAW_S = 0.25
+
+# Seconds. Where nothing happens only ages grow, and a look at 1,000 pools costs a third of one.
+LOOK_AGAIN_S = 30.0
 
 # Machines that are named; there may be many.
 MOST_NAMES = 3
@@ -66,7 +72,8 @@ async def _run(directory: StateDirectory, kind: MachineKind, arguments: Namespac
         return 0
     client = Client(directory)
     try:
-        await _show(client, running, has_screen=has_screen)
+        sight = Sight(client, running, lambda: plane.world.store.changes)
+        await _show(sight, has_screen=has_screen)
     finally:
         plane.stop()
         await running
@@ -74,36 +81,52 @@ async def _run(directory: StateDirectory, kind: MachineKind, arguments: Namespac
     return 0
 
 
-async def _show(client: Client, running: asyncio.Task[None], *, has_screen: bool) -> None:
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """What is shown of a control plane that runs in this process. changes: a number that moves."""
+
+    client: Client
+    running: asyncio.Task[None]
+    changes: Callable[[], int]
+
+    async def overviews(self) -> AsyncIterator[Overview]:
+        """Yield what is to be shown: when something was written, and now and then."""
+        seen, looked_at = -1, 0.0
+        while not self.running.done():
+            changes = self.changes()
+            if changes != seen or time.monotonic() - looked_at >= LOOK_AGAIN_S:
+                seen, looked_at = changes, time.monotonic()
+                yield await asyncio.to_thread(look, self.client)
+            await asyncio.wait((self.running,), timeout=DRAW_S)
+
+
+async def _show(sight: Sight, *, has_screen: bool) -> None:
     try:
         if has_screen:
-            await _draw(client, running)
+            await _draw(sight)
         else:
-            await _tell(client, running)
+            await _tell(sight)
     except UnavailableError:
-        await running  # it stopped between two looks
+        await sight.running  # it stopped between two looks
 
 
-async def _draw(client: Client, running: asyncio.Task[None]) -> None:
+async def _draw(sight: Sight) -> None:
     from fairlead.cli.screens.live import LiveScreen
 
     hint = "Ctrl-C: stop the control plane; machines and state stay"
     with LiveScreen(is_error_stream=False, hint=hint, has_keys=False) as screen:
-        while not running.done():
-            draw(screen, await asyncio.to_thread(look, client))
-            await asyncio.wait((running,), timeout=DRAW_S)
+        async for overview in sight.overviews():
+            draw(screen, overview)
 
 
-async def _tell(client: Client, running: asyncio.Task[None]) -> None:
+async def _tell(sight: Sight) -> None:
     told: list[str] = []
-    while not running.done():
-        pools, _, _ = await asyncio.to_thread(look, client)
+    async for pools, _, _ in sight.overviews():
         lines = lines_of(pools)
         if lines != told:
             sys.stdout.write("\n".join(lines) + "\n")
             sys.stdout.flush()
             told = lines
-        await asyncio.wait((running,), timeout=DRAW_S)
 
 
 def _declare(plane: ControlPlane, documents: list[Document], *, makes_first: bool) -> None:

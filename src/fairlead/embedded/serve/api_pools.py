@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from functools import partial
 from typing import TypeVar
@@ -49,6 +49,7 @@ from fairlead.rollout.record import PoolRecord
 from fairlead.telling.failed import failed_answer, failed_conditions, failed_detail
 from fairlead.telling.platform import platform_answer
 from fairlead.telling.pool import pool_answer, pool_detail, unreadable_pool
+from fairlead.telling.told_pools import ToldPools
 
 T = TypeVar("T")
 
@@ -59,6 +60,7 @@ class PoolRoutes:
     def __init__(self, plane: Plane) -> None:
         self._plane = plane
         self._pools = plane.world.pools
+        self._told = ToldPools()
 
     def routes(self) -> list[Route]:
         """Return the routes."""
@@ -77,8 +79,13 @@ class PoolRoutes:
     async def list_all(self, request: Request) -> Response:
         """Return every pool in short."""
         del request
-        pools = tuple(self._listed(pool) for pool in self._pools.list_pools())
-        return answered(Pools(pools=pools))
+        failures = self._plane.failures()
+        # A pass that fails may write nothing.
+        markers = [
+            (pool, f"{marker} {failures[pool].count}" if pool in failures else marker)
+            for pool, marker in self._pools.markers()
+        ]
+        return answered(Pools(pools=self._told.all(markers, self._plane.now(), self._listed)))
 
     def _listed(self, pool: str) -> PoolAnswer:
         """Return a pool in short; one that cannot be read keeps no other from being listed."""
@@ -153,7 +160,7 @@ class PoolRoutes:
         return answered(
             PatchedPlatform(
                 plans=proposal.plans,
-                platform=self._platform_answer(),
+                platform=self._platform_answer(None if fields["dry_run"] else proposal.records),
                 applied=proposal.titles(is_same=False),
             )
         )
@@ -246,9 +253,12 @@ class PoolRoutes:
         says = f"the last pass failed: {failure.says}"
         return (Wait(wait_for=WaitFor.RETRY, says=says, until=failure.retry_at),)
 
-    def _platform_answer(self) -> Platform:
+    def _platform_answer(self, known: Mapping[str, PoolRecord] | None = None) -> Platform:
+        """Return the platform as it is told. known: what the next passes will remember of pools."""
         world, now = self._plane.world, self._plane.now()
-        records = {}
+        records = dict(known or {})
+        if known is not None:
+            return platform_answer(self._pools.read_platform(), world.code.defaults, records)
         for pool in self._pools.list_pools():
             found = attempt(partial(_record_of, pool, world.world(), now))
             if not isinstance(found, Failed):

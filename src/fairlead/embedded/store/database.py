@@ -144,6 +144,11 @@ class Store:
         finally:
             copy.close()
 
+    @property
+    def changes(self) -> int:
+        """How many rows were written since it was opened: the same as long as nothing was."""
+        return self._connection.total_changes
+
     def tend(self) -> None:
         """Move what was written into the one file: what is in the log can be lost with it."""
         if self._tended == self._connection.total_changes:
