@@ -38,7 +38,7 @@ def fill(place: Path) -> Path:
 
 
 def scale(plane: RunningPlane, replicas: int) -> str:
-    words = plane.command("pool", "scale", "workers", str(replicas))
+    words = plane.command("pool", "scale", "workers", str(replicas), "--yes")
     return subprocess.run(words, capture_output=True, text=True, check=False).stderr
 
 
@@ -59,7 +59,7 @@ def test_a_full_disk_ends_no_control_plane_and_it_goes_on_when_there_is_room(
 
         filler.unlink()
 
-        plane.run("pool", "scale", "workers", "4")
+        plane.run("pool", "scale", "workers", "4", "--yes")
         assert plane.settled()["total"] == 4
         assert plane.ask("/v1/health")["pid"] == process
     finally:
