@@ -5,5 +5,6 @@ import pytest
 
 @pytest.fixture(autouse=True)
 def no_width(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Commands in a pipe have no width, unless a test gives them one: xdist sets one for all."""
+    """A pipe has no width and a terminal its own, unless a test says: xdist sets one for all."""
     monkeypatch.delenv("COLUMNS", raising=False)
+    monkeypatch.delenv("LINES", raising=False)
