@@ -16,9 +16,10 @@ def is_agreed(arguments: Namespace, question: str) -> bool:
         return True
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise InputError(f"{question} needs an answer, and there is no terminal", hint="use --yes")
-    sys.stderr.write(f"{question} [y/N] ")
-    sys.stderr.flush()
     try:
+        # Whoever sees the question may press Ctrl-C before anything waits for an answer.
+        sys.stderr.write(f"{question} [y/N] ")
+        sys.stderr.flush()
         answer = sys.stdin.readline()
     except KeyboardInterrupt:
         sys.stderr.write("\nnothing was changed\n")
