@@ -384,7 +384,9 @@ def test_a_boot_report_that_is_none_or_nobodys_is_not_kept(
 def test_a_header_that_does_not_end_is_cut_off(plane: Plane) -> None:
     with contextlib.suppress(ConnectionError, ssl.SSLError):
         head = b"GET /v1/node-config HTTP/1.1\r\nHost: x\r\n" + b"A: b\r\n" * 200_000
-        assert status_of(plane.send(head)) == 400
+        answer = plane.send(head)
+        # How it hears of it depends on how much is under way when the connection closes.
+        assert answer == b"" or status_of(answer) == 400
 
     assert plane.fetch(TOKEN)[0] == 200
 
