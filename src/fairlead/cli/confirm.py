@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import select
 import sys
 from argparse import Namespace
 
 from fairlead.errors import InputError
+
+LOOK_S = 0.2
 
 DECLINED = 1  # exit code: somebody was asked and said no
 
@@ -20,6 +23,9 @@ def is_agreed(arguments: Namespace, question: str) -> bool:
         # Whoever sees the question may press Ctrl-C before anything waits for an answer.
         sys.stderr.write(f"{question} [y/N] ")
         sys.stderr.flush()
+        # A signal just before a read is noticed only after it: so nothing is read before there is.
+        while not select.select([sys.stdin], [], [], LOOK_S)[0]:
+            pass
         answer = sys.stdin.readline()
     except KeyboardInterrupt:
         sys.stderr.write("\nnothing was changed\n")
