@@ -1,5 +1,6 @@
 """What commands show, as plain text: the sentences, the tables, the bar."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -380,7 +381,11 @@ def test_the_story_of_a_machine_has_its_beginning_and_end() -> None:
     ]
 
 
-def test_the_overview_shows_pools_machines_events_and_what_to_try() -> None:
+def test_the_overview_shows_pools_machines_events_and_what_to_try(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "fairlead").touch(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
     event = Event(
         kind=EventKind.POOL_ADOPTED,
         pool="workers",

@@ -13,6 +13,7 @@ from fairlead.answers.machine import MachineAnswer
 from fairlead.answers.pool import PoolAnswer
 from fairlead.answers.words import Phase, PoolState
 from fairlead.cli.clock import present
+from fairlead.cli.program_name import typed
 from fairlead.cli.screens.blocks import (
     BAD,
     GOOD,
@@ -82,7 +83,7 @@ def overview_blocks(
     if latest:
         blocks += [line(), *(_event_line(event) for event in latest)]
     blocks += [line(), line(Toned("try next", STRONG))]
-    blocks += [line("  ", command) for command in next_commands(pools, machines)]
+    blocks += [line("  ", typed(command)) for command in next_commands(pools, machines)]
     return told_once(blocks, problems_of(machines))
 
 
