@@ -78,6 +78,7 @@ agent: ## build what ships to nodes: build/agent (a tree) and a .deb; reproducib
 bench: $(STAMP) ## what a boot and the control plane cost, as ratios in one run; fails above its bars
 	$(PYTHON) benchmarks/boot_cost.py
 	$(BIN)/python benchmarks/control_plane.py
+	$(BIN)/python benchmarks/answers.py
 	$(BIN)/python benchmarks/door.py
 
 bench-boot: $(STAMP) ## when the agent starts, in real boots, against the two models of AKS; needs root

@@ -1,0 +1,171 @@
+"""
+What it costs to look at a fleet and to change the platform under it.
+
+    make bench
+
+The routes of the control plane over its own store, with 1,000 pools of three machines, and with
+one pool of 20,000. CPU time of this process; hashing the same documents once stands beside it.
+"""
+
+import asyncio
+import json
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import replace
+from datetime import datetime
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, cast
+
+import control_plane
+from control_plane import ALL, Fleet, Row, cpu_of, pool
+from starlette.requests import Request
+
+from fairlead.controller.loop import Failure
+from fairlead.embedded.serve.api_pools import PoolRoutes
+from fairlead.embedded.serve.api_request import Plane
+from fairlead.embedded.state_directory import StateDirectory
+
+POOLS = 1_000
+MACHINES = 20_000
+ROUNDS = 5
+# A neighbour may slow a whole measurement down.
+TRIES = 3
+
+LIST_BAR_S = 0.5
+SET_BAR_S = 1.0
+LARGE_BAR_S = 1.0
+# Of one core: `up` asks for a change four times a second, and looks again every thirty.
+IDLE_BAR = 0.01
+ASKS_A_SECOND, LOOK_EVERY_S = 4, 30
+
+
+class AtRest:
+    """As much of a control plane as the routes need."""
+
+    def __init__(self, fleet: Fleet) -> None:
+        self.world = fleet.world
+        self._fleet = fleet
+
+    def now(self) -> datetime:
+        """Return the moment of the fleet."""
+        return self._fleet.now
+
+    def wake(self) -> None:
+        """Make no pass."""
+
+    def failures(self) -> Mapping[str, Failure]:
+        """Return that no pass failed."""
+        return {}
+
+
+class Asked:
+    """A request with a body."""
+
+    def __init__(self, **fields: Any) -> None:
+        self._body = json.dumps(fields).encode()
+
+    async def stream(self) -> AsyncIterator[bytes]:
+        """Yield the body."""
+        yield self._body
+
+
+def main() -> int:
+    """Print what was measured; exit 1 if a bar is missed."""
+    control_plane.POOLS, control_plane.ORIGINALS = POOLS, 100
+    memory = Path("/dev/shm")  # noqa: S108 - the directory below it is private
+    with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as scratch:
+        fleet = Fleet(StateDirectory(Path(scratch) / "state"))
+        try:
+            fleet.loop.run_due(fleet.now, ALL)
+            for left in reversed(range(TRIES)):
+                if is_met := told([*looking(fleet), *changing(fleet)]):
+                    break
+                print(f"MISSED; tries left: {left}")
+            is_met &= told(one_large_pool(fleet))
+        finally:
+            fleet.store.close()
+    print("bars met" if is_met else "MISSED")
+    return 0 if is_met else 1
+
+
+def told(rows: list[Row]) -> bool:
+    """Print what was measured; return whether every bar was met."""
+    print(f"{'what':52} {'found':>12} {'bar':>12}")
+    for name, found, bar, _ in rows:
+        print(f"{name:52} {found:>12} {bar:>12}")
+    return all(met for *_, met in rows)
+
+
+def routes_of(fleet: Fleet) -> PoolRoutes:
+    """Return routes that remember nothing."""
+    return PoolRoutes(cast("Plane", AtRest(fleet)))
+
+
+def listed(routes: PoolRoutes) -> float:
+    """Return the CPU seconds of one `pool list` in the control plane."""
+    return cpu_of(lambda: asyncio.run(routes.list_all(cast("Request", Asked()))))[0]
+
+
+def looking(fleet: Fleet) -> list[Row]:
+    """Look at 1,000 pools at rest: the first time, again, and as `up` does all day."""
+    texts = fleet.texts()
+    hashing = min(
+        cpu_of(lambda: [sha256(text).digest() for text in texts])[0] for _ in range(ROUNDS)
+    )
+    first = min(listed(routes_of(fleet)) for _ in range(ROUNDS))
+    routes = routes_of(fleet)
+    listed(routes)
+    again = min(listed(routes) for _ in range(ROUNDS))
+    asked = 10_000
+    asking = cpu_of(lambda: [fleet.store.changes for _ in range(asked)])[0] / asked
+    idle = asking * ASKS_A_SECOND + again / LOOK_EVERY_S
+    return [
+        ("hashing the documents of 1,000 pools", f"{hashing * 1000:.1f} ms", "", True),
+        ("pool list, 1,000 pools, the first look", f"{first:.3f} s", "", True),
+        bar_row("pool list, 1,000 pools, again", again, LIST_BAR_S),
+        ("  as a multiple of hashing", f"{again / hashing:.1f} x", "", True),
+        (
+            *("`up` over 1,000 pools at rest, of one core", f"{idle:.2%}"),
+            *(f"{IDLE_BAR:.0%}", idle <= IDLE_BAR),
+        ),
+    ]
+
+
+def changing(fleet: Fleet) -> list[Row]:
+    """Change the platform under 1,000 pools."""
+    took = []
+    for number in range(ROUNDS):
+        image = f"haproxy@sha256:{time.monotonic_ns() + number:064}"
+        change = cast("Request", Asked(spec={"proxy": {"image": image}}))
+        patch = routes_of(fleet).patch_platform
+        took.append(cpu_of(lambda: asyncio.run(patch(change)))[0])  # noqa: B023
+    return [bar_row("platform set, 1,000 pools", min(took), SET_BAR_S)]
+
+
+def one_large_pool(fleet: Fleet) -> list[Row]:
+    """Look at one pool of 20,000 machines, beside the others."""
+    name = control_plane.name_of(POOLS)
+    with fleet.store.writing():
+        fleet.world.pools.write_pools([pool(POOLS, replicas=1)])
+        fleet.settle()
+        [first] = fleet.world.machines.list_machines(name)
+        for number in range(MACHINES - 1):
+            fleet.world.machines.create_machine(name, f"{name}-{number:05}", first.revision)
+            copied = replace(first, name=f"{name}-{number:05}")
+            fleet.world.machines.write_machine(copied)
+    routes = routes_of(fleet)
+    # One pool of the list; the least of several, as above.
+    took = min(cpu_of(lambda: routes._listed(name))[0] for _ in range(ROUNDS))  # noqa: SLF001
+    return [bar_row("pool list, one pool of 20,000", took, LARGE_BAR_S)]
+
+
+def bar_row(name: str, found_s: float, bar_s: float) -> Row:
+    """Return a row with a bar in seconds."""
+    return name, f"{found_s:.3f} s", f"{bar_s:g} s", found_s <= bar_s
+
+
+if __name__ == "__main__":
+    sys.exit(main())
