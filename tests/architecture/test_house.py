@@ -32,9 +32,8 @@ DOORS = {
     "cli/main.py": 1,  # a command
     "controller/attempt.py": 1,  # thinking about a pool
     "controller/loop.py": 1,  # a pass over a pool
-    "embedded/machines/drive.py": 1,  # a move of a machine
-    "embedded/serve/plane.py": 1,  # a turn of the loop
-    "payload/app.py": 1,  # a machine's request
+    "embedded/machines/drive.py": 1,  # a pass over a machine
+    "payload/app.py": 1,  # a web request: a machine's
 }
 
 # Modules that cost milliseconds at start-up; a boot without network must load none of them.

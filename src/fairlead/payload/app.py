@@ -107,7 +107,7 @@ class _Door:
             answer = unavailable()
         except ClientDisconnect:
             return
-        except Exception as error:  # noqa: BLE001 - door 6: a request's failure is its own
+        except Exception as error:  # noqa: BLE001 - door 4: a request's failure is its own
             self._on_defect(error)
             answer = unavailable()
         # A machine asks once. Closing also ends a body that nobody is going to read.

@@ -184,7 +184,7 @@ class Driver:
         """Whatever goes wrong inside is this machine's problem, and nobody else's."""
         try:
             yield
-        except Exception as error:  # noqa: BLE001 - door 4: a machine's failure is its own
+        except Exception as error:  # noqa: BLE001 - door 2: a machine's failure is its own
             self._note(name, error)
 
     def _note(self, name: str, error: Exception) -> None:

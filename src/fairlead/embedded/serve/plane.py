@@ -192,10 +192,14 @@ class ControlPlane:
         return bool(passes + self._made("machines", self._driver.tick))
 
     def _made(self, what: str, work: Callable[[], int | None]) -> int:
-        """Do a part of the work; what fails is told once, ends nothing, and is tried again."""
+        """
+        Do a part of the work; what is not there for it is told once, and it is tried again.
+
+        Defects are met where they are one pool's or one machine's: in the loop and the driver.
+        """
         try:
             count = work()
-        except Exception as error:  # noqa: BLE001 - door 5: nothing but an order ends the loop
+        except (FairleadError, OSError) as error:
             self._log.trouble(what, f"{_says(error)}; tried again")
             return 0
         self._log.is_well(what)
