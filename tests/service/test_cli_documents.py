@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +13,7 @@ import pytest
 from e2e.running_plane import RunningPlane
 from fairlead.cli.command_tree import Command, command_tree
 from fairlead.cli.main import run_command
+from pages import run_page, script_of
 from service.cli_plane import Commands, command_plane
 from shared_cases import REPOSITORY
 
@@ -66,33 +64,17 @@ def test_the_example_of_a_command_works(
         assert code in allowed, line
 
 
-def blocks_of(path: Path) -> str:
-    return "\n".join(re.findall(r"```sh\n(.*?)```", path.read_text(), re.DOTALL))
-
-
 @pytest.mark.slow
 def test_the_how_to_works_from_the_first_line_to_the_last(tmp_path: Path) -> None:
-    script = blocks_of(REPOSITORY / "docs/howto/roll-a-pool.md")
-    function = (
-        f'fairlead() {{ local code=0; "{sys.executable}" -m fairlead "$@" || code=$?; '
-        'echo "$code $*" >> ran; }\n'
-    )
+    page = REPOSITORY / "docs/howto/roll-a-pool.md"
 
     with RunningPlane(tmp_path / "state") as plane:
         plane.settled()
-        subprocess.run(
-            ["bash", "-eu", "-c", function + script],
-            cwd=tmp_path,
-            env={**os.environ, "FAIRLEAD_STATE": str(plane.directory.path)},
-            check=True,
-            capture_output=True,
-            timeout=120,
-        )
+        ran = run_page(page, tmp_path, plane.directory)
         version = plane.client.request("GET", "/v1/pools/workers")["version"]
 
-    ran = [line.partition(" ") for line in (tmp_path / "ran").read_text().splitlines()]
-    assert len(ran) == len(lines_of(script))
-    codes = [(words, int(code)) for code, _, words in ran if code != "0"]
+    assert len(ran) == len(lines_of(script_of(page)))
+    codes = [(words, code) for code, words in ran if code != 0]
     assert codes == [
         ("diff -f pool.yaml", 10),
         ("plan -f pool.yaml", 10),
