@@ -1,6 +1,12 @@
 """What every test may count on."""
 
+import os
+
 import pytest
+
+# Once gRPC was used in a process, its handlers would abort children that Python forks before they
+# run their program: "epoll_wait error: Bad file descriptor", and whatever test comes next fails.
+os.environ["GRPC_ENABLE_FORK_SUPPORT"] = "0"
 
 
 @pytest.fixture(autouse=True)

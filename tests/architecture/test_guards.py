@@ -307,18 +307,18 @@ DECISIONS = {
     "0006-the-controllers-silences.md": "115fd4b7a650a121",
     "0008-the-embedded-edge.md": "eafcce049d2b9f13",
     "0009-generated-completion.md": "ee24c31c0972ba06",
-    "0010-msgspec.md": "9b93ddf8dd287317",
+    "0010-msgspec.md": "3133fa8e5cd15362",
     "0011-answers-proposals-telling.md": "4971e88bec2d3ad7",
     "0012-yaml-of-cloud-configs.md": "affe82a04356ae8c",
     "0013-one-bundle.md": "ffb99f64ea168bb2",
     "0014-tools-built-for-tests.md": "439341f3bdc46356",
     "0015-a-token-for-each-machine.md": "7545f46901aa6f89",
-    "0018-a-node-keeps-its-document.md": "c4d92f5ee95ad566",
-    "0022-locks-and-bill-of-materials.md": "319665f62963bd6e",
     "0017-what-was-written-is-there.md": "f94ba612195fe3bb",
-    "0021-nobody-is-stuck.md": "59f0c1bd3dbd851f",
+    "0018-a-node-keeps-its-document.md": "c4d92f5ee95ad566",
     "0019-intent-is-what-was-written.md": "e812bc2c0dee5ee3",
     "0020-what-an-approval-binds.md": "743288f27213aa99",
+    "0021-nobody-is-stuck.md": "59f0c1bd3dbd851f",
+    "0022-locks-and-bill-of-materials.md": "319665f62963bd6e",
 }
 
 

@@ -4,6 +4,8 @@ import ast
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -48,8 +50,13 @@ def name_of(path: Path) -> str:
     return str(path.relative_to(SOURCE))
 
 
+@cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
 def imported_modules(path: Path) -> set[str]:
-    tree = ast.parse(path.read_text())
+    tree = tree_of(path)
     names = {a.name for node in ast.walk(tree) if isinstance(node, ast.Import) for a in node.names}
     names |= {
         node.module or ""
@@ -64,31 +71,38 @@ def imported_modules(path: Path) -> set[str]:
 MOVED = {"_sha2", "_sha256"}
 
 
-@pytest.mark.parametrize("path", SHIPPED, ids=name_of)
-def test_what_ships_to_machines_imports_only_the_standard_library(path: Path) -> None:
-    assert imported_modules(path) - set(sys.stdlib_module_names) - {"fairlead"} - MOVED == set()
+def test_what_ships_to_machines_imports_only_the_standard_library() -> None:
+    allowed = {*sys.stdlib_module_names, "fairlead", *MOVED}
+    imported = {name_of(path): imported_modules(path) for path in SHIPPED}
+
+    assert {name: names - allowed for name, names in imported.items() if names - allowed} == {}
 
 
-@pytest.mark.parametrize("path", SHIPPED, ids=name_of)
-def test_what_ships_to_machines_parses_as_python_3_10(path: Path) -> None:
-    ast.parse(path.read_text(), feature_version=(3, 10))
+def test_what_ships_to_machines_parses_as_python_3_10() -> None:
+    for path in SHIPPED:
+        ast.parse(path.read_text(), filename=str(path), feature_version=(3, 10))
 
 
-@pytest.mark.parametrize("path", MODULES, ids=name_of)
-def test_a_file_is_small_enough_to_hold_in_your_head(path: Path) -> None:
-    assert len(path.read_text().splitlines()) <= LONGEST_FILE
+def test_a_file_is_small_enough_to_hold_in_your_head() -> None:
+    lines = {name_of(path): len(path.read_text().splitlines()) for path in MODULES}
+
+    assert {name: count for name, count in lines.items() if count > LONGEST_FILE} == {}
 
 
-@pytest.mark.parametrize("path", MODULES, ids=name_of)
-def test_files_classes_and_functions_are_named_for_what_they_know(path: Path) -> None:
-    tree = ast.parse(path.read_text())
+def test_files_classes_and_functions_are_named_for_what_they_know() -> None:
+    wrong = [name_of(path) for path in MODULES if path.stem in FORBIDDEN_FILES]
+    for path in MODULES:
+        wrong += [f"{name_of(path)}: {name}" for name in forbidden_names(tree_of(path))]
 
-    assert path.stem not in FORBIDDEN_FILES
+    assert wrong == []
+
+
+def forbidden_names(tree: ast.Module) -> Iterator[str]:
     for node in ast.walk(tree):
-        if isinstance(node, ast.ClassDef):
-            assert not FORBIDDEN_CLASSES.search(node.name), node.name
-        if isinstance(node, ast.FunctionDef):
-            assert not FORBIDDEN_WORDS.search(node.name) or node.name.startswith("_new"), node.name
+        if isinstance(node, ast.ClassDef) and FORBIDDEN_CLASSES.search(node.name):
+            yield node.name
+        if isinstance(node, ast.FunctionDef) and FORBIDDEN_WORDS.search(node.name):
+            yield from [] if node.name.startswith("_new") else [node.name]
 
 
 def test_broad_handlers_are_at_the_doors_only() -> None:
@@ -96,7 +110,7 @@ def test_broad_handlers_are_at_the_doors_only() -> None:
     for path in MODULES:
         handlers = [
             node
-            for node in ast.walk(ast.parse(path.read_text()))
+            for node in ast.walk(tree_of(path))
             if isinstance(node, ast.ExceptHandler)
             and (node.type is None or ast.unparse(node.type) == "Exception")
         ]
