@@ -18,6 +18,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from example_counts import examples
 from fairlead.answers.plan import Plan
 from fairlead.answers.words import Phase, WaitFor
 from fairlead.controller.reconcile import preview
@@ -30,7 +31,7 @@ from pool_documents import platform_document, pool_document
 from service.stored_plane import StoredPlane
 
 POOL = "workers"
-FEW = settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+FEW = settings(max_examples=examples(100), deadline=None, suppress_health_check=list(HealthCheck))
 
 # The clock starts at noon.
 NIGHT = {"windows": [{"start": "22:00", "duration": "8h"}]}

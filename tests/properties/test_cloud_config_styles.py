@@ -7,6 +7,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from example_counts import examples
 from fairlead.userdata.cloud_config_text import read_cloud_config
 from fairlead.userdata.inspect import Inspection, inspect_user_data
 from fairlead.userdata.yaml_bounds import YamlExcess, YamlProblem
@@ -55,7 +56,7 @@ def meaning_of(inspection: Inspection) -> tuple[object, ...]:
 
 
 @given(document=documents)
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 def test_flow_style_and_block_style_are_inspected_alike(document: dict[str, Any]) -> None:
     flow, block, mixed = (inspected(document, style) for style in (True, False, None))
 
@@ -83,7 +84,7 @@ pieces = st.sampled_from(
 
 
 @given(text=st.lists(pieces, max_size=25).map("".join))
-@settings(deadline=None, max_examples=1000)
+@settings(deadline=None, max_examples=examples(1000))
 def test_a_text_is_read_as_the_safe_loader_of_pyyaml_reads_it(text: str) -> None:
     try:
         expected = yaml.safe_load(text)

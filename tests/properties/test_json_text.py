@@ -9,6 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from example_counts import examples
 from fairlead.contract.json_text import (
     Pairs,
     TrailingTextError,
@@ -48,7 +49,7 @@ def refuse(name: str) -> float:
 
 
 @given(VALUES)
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_what_the_standard_library_writes_reads_the_same(value: Any) -> None:
     text = json.dumps(value)
 
@@ -56,7 +57,7 @@ def test_what_the_standard_library_writes_reads_the_same(value: Any) -> None:
 
 
 @given(VALUES, st.booleans(), st.sampled_from([0, 2]))
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_what_we_write_the_standard_library_reads_the_same(
     value: Any, ascii_only: bool, indent: int
 ) -> None:
@@ -67,7 +68,7 @@ def test_what_we_write_the_standard_library_reads_the_same(
 
 
 @given(st.one_of(FRAGMENTS, UNICODE))
-@settings(max_examples=500)
+@settings(max_examples=examples(500))
 @example('{"a":1,"a":2}')
 @example("[NaN]")
 @example("-Infinity")
@@ -86,7 +87,7 @@ def test_text_is_refused_exactly_when_the_standard_library_refuses_it(text: str)
 
 
 @given(st.binary(max_size=60), st.sampled_from(["strict", "surrogateescape"]))
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_no_bytes_raise_anything_but_an_input_error(text: bytes, errors: str) -> None:
     with contextlib.suppress(InputError):
         parse_json(text, encoding_errors=errors)
@@ -157,7 +158,7 @@ def test_pairs_are_written_as_an_object_with_its_duplicates() -> None:
 
 
 @given(VALUES)
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @example({"far": [math.inf, -math.inf], "flag": True, "pair": ("a", 1)})
 def test_a_line_is_what_our_own_encoder_writes(value: Any) -> None:
     assert encode_line(value) == encode_json(value)

@@ -6,6 +6,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from example_counts import examples
 from fairlead.contract.json_text import encode_json
 from fairlead.contract.node_parse import parse_node_config
 from fairlead.contract.node_secrets import secrets_of
@@ -38,7 +39,7 @@ HOSTILE_VALUES = st.recursive(
 
 
 @given(node_documents())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_a_document_means_what_googles_reader_understands(document: dict[str, Any]) -> None:
     text = json.dumps(document)
 
@@ -49,7 +50,7 @@ def test_a_document_means_what_googles_reader_understands(document: dict[str, An
 
 
 @given(node_documents())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_what_is_written_reads_as_the_same_config(document: dict[str, Any]) -> None:
     config = parse_node_config(json.dumps(document).encode()).config
 
@@ -62,7 +63,7 @@ def test_what_is_written_reads_as_the_same_config(document: dict[str, Any]) -> N
 
 
 @given(node_documents())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_the_paths_of_a_receipt_are_as_many_as_it_counts(document: dict[str, Any]) -> None:
     receipt = parse_node_config(json.dumps(document).encode()).receipt
 
@@ -71,7 +72,7 @@ def test_the_paths_of_a_receipt_are_as_many_as_it_counts(document: dict[str, Any
 
 
 @given(HOSTILE_VALUES, st.integers(0, 400), st.binary(max_size=4))
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 def test_no_document_raises_and_every_receipt_fits(value: Any, at: int, noise: bytes) -> None:
     text = json.dumps(value).encode()
     torn = text[:at] + noise + text[at + 1 :]
@@ -86,7 +87,7 @@ def test_no_document_raises_and_every_receipt_fits(value: Any, at: int, noise: b
 
 
 @given(st.dictionaries(NAMES, HOSTILE_VALUES, max_size=8))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_problems_and_receipts_never_tell_a_value(document: dict[str, Any]) -> None:
     names_only = {name: value for name, value in document.items() if HIDDEN not in name}
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -269,6 +270,7 @@ class TokenLife(RuleBasedStateMachine):
         return ask(self.app, method, path, headers, body)
 
 
-def test_a_token_is_good_for_one_machine_one_boot_and_one_verdict() -> None:
-    few = settings(max_examples=60, stateful_step_count=40, deadline=None)
+@pytest.mark.parametrize("lives", [15, pytest.param(60, marks=pytest.mark.slow)])
+def test_a_token_is_good_for_one_machine_one_boot_and_one_verdict(lives: int) -> None:
+    few = settings(max_examples=lives, stateful_step_count=40, deadline=None)
     run_state_machine_as_test(TokenLife, settings=few)

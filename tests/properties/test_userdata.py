@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from example_counts import examples
 from fairlead.agent.early.carried_files import files_in_user_data
 from fairlead.contract.node_paths import LAYOUTS
 from fairlead.errors import InputError
@@ -62,7 +63,7 @@ def assert_arrives(config: bytes, root: Path) -> None:
 
 
 @given(config=configs)
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_any_config_arrives_byte_for_byte_and_nothing_of_it_runs(config: bytes) -> None:
     with tempfile.TemporaryDirectory() as root:
         assert_arrives(config, Path(root))
@@ -146,7 +147,7 @@ DOCUMENTS = [path.read_bytes() for path in sorted((GOLDEN / "userdata").iterdir(
 
 
 @given(document=st.sampled_from(DOCUMENTS), seed=st.integers(0, 2**32))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_a_hurt_document_can_be_inspected(document: bytes, seed: int) -> None:
     inspect_user_data(hurt(document, random.Random(seed)))
 

@@ -11,6 +11,7 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from example_counts import examples
 from fairlead.answers.text import plain
 from fairlead.embedded.serve.apply import apply
 from fairlead.proposal.patch import merged
@@ -142,14 +143,14 @@ def is_stuck(document: Any) -> bool:
     return (management.get("maxSurge", 1), management.get("maxUnavailable", 0)) == (0, 0)
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(100), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(EDITS, min_size=1, max_size=5))
 def test_the_machines_of_the_plan_are_the_machines_that_are_replaced(edits: list[Any]) -> None:
     with settled_plane({}) as plane:
         run(plane, edits)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.tuples(POOL_EDITS, st.just({}), PLATFORM_EDITS), min_size=1, max_size=4))
 def test_the_machines_of_the_plan_are_the_machines_that_are_changed_in_place(
     edits: list[Any],

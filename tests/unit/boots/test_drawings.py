@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from example_counts import examples
 from fairlead.boots.boot import NAMES, BootTimeline, boot_timeline_of, timeline_fields
 from fairlead.boots.compare import compare_boots
 from fairlead.boots.draw_page import draw_page
@@ -53,7 +54,7 @@ def reports(draw: st.DrawFn) -> BootReport:
 
 
 @given(reports())
-@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(150), suppress_health_check=[HealthCheck.too_slow])
 def test_spans_never_end_before_they_start(report: BootReport) -> None:
     timeline = boot_timeline_of(report)
 
@@ -62,7 +63,7 @@ def test_spans_never_end_before_they_start(report: BootReport) -> None:
 
 
 @given(reports(), st.integers(-5, 400))
-@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(150), suppress_health_check=[HealthCheck.too_slow])
 def test_any_report_is_drawn_within_the_width(report: BootReport, width: int) -> None:
     timeline = boot_timeline_of(report)
 
@@ -75,7 +76,7 @@ def test_any_report_is_drawn_within_the_width(report: BootReport, width: int) ->
 
 
 @given(reports())
-@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(100), suppress_health_check=[HealthCheck.too_slow])
 def test_any_report_becomes_well_formed_xml_with_every_name(report: BootReport) -> None:
     timeline = boot_timeline_of(report)
 
@@ -97,7 +98,7 @@ def unescaped(text: str) -> str:
 
 
 @given(st.lists(reports(), min_size=1, max_size=4))
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.too_slow])
 def test_any_reports_of_one_kind_have_medians_and_compare(found: list[BootReport]) -> None:
     timelines = [boot_timeline_of(report) for report in found]
     alike = [timeline for timeline in timelines if timeline.zero == timelines[0].zero]
@@ -298,7 +299,7 @@ def test_a_narrow_page_shows_bars_that_can_be_read_instead_of_a_shrunken_drawing
     page = draw_page(timeline)
     narrow = page[page.index("@media(max-width:760px)") :]
 
-    assert "svg,table.spans{display:none}ol.bars{display:block}" in narrow
+    assert "svg,table.spans{display:none}ol.bars,p.owners{display:block}" in narrow
     assert "ol.bars{display:none" in page[: page.index("@media")]
     bars = re.findall(r'class="bar ([a-z -]+)" style="margin-left:([\d.]+)%;width:([\d.]+)%"', page)
     assert len(bars) == len(timeline.spans)

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from example_counts import examples
 from fairlead.cli.files.yaml_values import parse_yaml, parse_yaml_value, plain_value, render_yaml
 from fairlead.userdata.yaml_bounds import YamlProblem
 
@@ -162,7 +163,7 @@ JSON = st.recursive(
 )  # fmt: skip
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(JSON)
 def test_a_document_that_is_shown_reads_back_as_what_it_is(value: object) -> None:
     shown = render_yaml({"spec": value})

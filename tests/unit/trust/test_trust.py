@@ -13,6 +13,7 @@ from securesystemslib.formats import encode_canonical
 from securesystemslib.signer import CryptoSigner
 from tuf.api.metadata import Targets
 
+from example_counts import examples
 from fairlead.errors import InputError
 from fairlead.trust.metadata import REVOKED
 from fairlead.trust.refused import RefusedError
@@ -347,7 +348,7 @@ def test_a_name_that_stands_twice_is_malformed(publisher: Publisher) -> None:
     assert cause_of(publisher, update) == "malformed"
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(data=st.data())
 def test_no_changed_byte_is_taken(
     publisher: Publisher, published: Update, data: st.DataObject

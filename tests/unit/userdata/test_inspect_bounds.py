@@ -7,8 +7,14 @@ import pytest
 from bombs import MIB, make_bombs, read_within_limits
 from fairlead.userdata.inspect import inspect_user_data
 
+# Ten seconds each, within their limit.
+SLOW = {"files of ours without end", "empty lines"}
 
-@pytest.mark.parametrize("name", make_bombs())
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in make_bombs()],
+)
 def test_no_bomb_takes_much_memory_or_time(name: str) -> None:
     data = make_bombs()[name]
 
