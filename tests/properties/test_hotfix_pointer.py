@@ -6,7 +6,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairlead.contract.hotfix_pointer import (
+from example_counts import examples
+from fairlead.contract.hotfix.pointer import (
     parse_pointer,
     render_pointer,
     resolution_of,
@@ -33,7 +34,7 @@ POINTERS = st.fixed_dictionaries(
 
 
 @given(st.one_of(POINTERS.map(json.dumps).map(str.encode), st.binary(max_size=80)), VERSIONS)
-@settings(max_examples=500)
+@settings(max_examples=examples(500))
 def test_no_pointer_raises_and_an_upgrade_is_always_a_higher_patch(
     text: bytes, current: str
 ) -> None:
@@ -49,7 +50,7 @@ def test_no_pointer_raises_and_an_upgrade_is_always_a_higher_patch(
 
 
 @given(POINTERS, VERSIONS)
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_a_map_denies_every_base_it_does_not_name(document: dict[str, Any], current: str) -> None:
     pointer = parse_pointer(json.dumps(document).encode())
 
@@ -58,7 +59,7 @@ def test_a_map_denies_every_base_it_does_not_name(document: dict[str, Any], curr
 
 
 @given(POINTERS, st.dictionaries(BASES, st.one_of(VERSIONS, st.none()), max_size=4))
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_a_rewrite_changes_the_map_and_nothing_else(
     document: dict[str, Any], hotfixes: dict[str, str | None]
 ) -> None:
@@ -74,6 +75,6 @@ def test_a_rewrite_changes_the_map_and_nothing_else(
 
 
 @given(VERSIONS, VERSIONS)
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_two_versions_never_upgrade_to_each_other(one: str, other: str) -> None:
     assert not (may_upgrade(one, other) and may_upgrade(other, one))

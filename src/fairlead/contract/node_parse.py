@@ -244,7 +244,7 @@ def _folded(words: list[str]) -> str:
 
 def _read_hotfixes(value: object, parsed: ParsedNodeConfig) -> None:
     # Imported here: a config with hotfixes of its own is rare.
-    from fairlead.contract.hotfix_pointer import hotfixes_of
+    from fairlead.contract.hotfix.pointer import hotfixes_of
 
     hotfixes, problems = hotfixes_of(value)
     parsed.cold_start_hotfixes = hotfixes

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fairlead.contract.hotfix_pointer import parse_pointer, render_pointer, resolution_of, resolve
+from fairlead.contract.hotfix.pointer import parse_pointer, render_pointer, resolution_of, resolve
 from shared_cases import shared_case
 
 # Where upstream's library reads a version that is not digits.digits.digits, ours does not.

@@ -134,7 +134,7 @@ def take_answer(boot: Boot, answer: Served | Rejected | Unreachable) -> Checked:
 
 
 def _take_pointer(boot: Boot, body: bytes) -> Checked:
-    from fairlead.contract.hotfix_pointer import parse_pointer
+    from fairlead.contract.hotfix.pointer import parse_pointer
     from fairlead.contract.image_version import base_of
 
     if not body.strip():
@@ -160,7 +160,7 @@ def _fall_back(boot: Boot, reason: str) -> Checked:
 
 
 def _write_pointer(run: Run, hotfixes: dict[str, str | None]) -> None:
-    from fairlead.contract.hotfix_pointer import parse_pointer, render_pointer
+    from fairlead.contract.hotfix.pointer import parse_pointer, render_pointer
 
     path = run.layout.pointer
     mode = run.host.file_mode(path)

@@ -16,7 +16,7 @@ from fairlead.errors import UnavailableError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fairlead.agent.stages.stage import Boot, StageEnd
-    from fairlead.contract.hotfix_pointer import Resolution
+    from fairlead.contract.hotfix.pointer import Resolution
 
 # At most 20 s to download and install: spec/hotfix.md section 3.
 INSTALL_DEADLINE_S = 20.0
@@ -41,7 +41,7 @@ def download_hotfix(boot: Boot) -> StageEnd:
 
 def read_resolution(boot: Boot, current: str) -> Resolution:
     """Return what the pointer file means for an agent of this version."""
-    from fairlead.contract.hotfix_pointer import parse_pointer, resolution_of
+    from fairlead.contract.hotfix.pointer import parse_pointer, resolution_of
 
     text = find_file(boot.run.host, boot.run.layout.pointer)
     pointer = parse_pointer(text or b"")
