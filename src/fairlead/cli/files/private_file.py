@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from fairlead.embedded.whole_file import write_whole
+from fairlead.whole_file import write_whole
 
 
 def write_private(path: Path | None, content: bytes) -> None:

@@ -19,7 +19,7 @@ from fairlead.agent.report.status import spare_of
 from fairlead.answers.words import Fault
 from fairlead.embedded.machines.kind import Seed
 from fairlead.embedded.machines.plain_file import NO_FILE, PLAIN, read_end
-from fairlead.embedded.whole_file import write_whole_in
+from fairlead.whole_file import write_whole_in
 
 USER_DATA = "/var/lib/cloud/seed/nocloud/user-data"
 META_DATA = "/var/lib/cloud/seed/nocloud/meta-data"

@@ -19,8 +19,8 @@ from pathlib import Path
 
 from fairlead.embedded.machines.kind import Printed
 from fairlead.embedded.machines.plain_file import find_end, find_part
-from fairlead.embedded.whole_file import write_whole
 from fairlead.errors import UnavailableError
+from fairlead.whole_file import write_whole
 
 PID_FILE = "pid"
 CONSOLE = "console.log"

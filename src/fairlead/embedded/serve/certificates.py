@@ -30,8 +30,8 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from fairlead.embedded.whole_file import write_whole
 from fairlead.errors import InputError
+from fairlead.whole_file import write_whole
 
 AUTHORITY_FILE = "authority.pem"
 NEXT_AUTHORITY_FILE = "next-authority.pem"

@@ -20,7 +20,7 @@ from fairlead.embedded.machines.process import CONSOLE, PID_FILE
 from fairlead.embedded.serve.certificates import AUTHORITY_FILE, NEXT_AUTHORITY_FILE, SERVER_FILE
 from fairlead.embedded.state_directory import StateDirectory
 from fairlead.embedded.store.lock import take_lock
-from fairlead.embedded.whole_file import is_half
+from fairlead.whole_file import is_half
 
 
 def purge(directory: StateDirectory) -> tuple[Path, ...]:

@@ -22,7 +22,7 @@ import uvicorn
 from fairlead.embedded.serve.door import PAYLOADS, SWEEP_S, Door, Limits
 from fairlead.embedded.serve.give_back import CROWD, give_back
 from fairlead.embedded.serve.protocol import DoorProtocol
-from fairlead.embedded.whole_file import write_whole
+from fairlead.whole_file import write_whole
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp

@@ -24,8 +24,8 @@ from fairlead.embedded.store.check import check_whole, has_ledger
 from fairlead.embedded.store.database import Store
 from fairlead.embedded.store.migrations import read_migrations, refuse_later_version
 from fairlead.embedded.store.watermark import Mark
-from fairlead.embedded.whole_file import write_whole
 from fairlead.errors import InputError, UnavailableError
+from fairlead.whole_file import write_whole
 
 SQLITE_START = b"SQLite format 3\0"
 

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from fairlead.embedded.state_directory import StateDirectory
 from fairlead.embedded.store.watermark import Mark, draw_mark, find_mark, write_mark
-from fairlead.embedded.whole_file import is_half
 from fairlead.errors import InputError
+from fairlead.whole_file import is_half
 
 OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
 

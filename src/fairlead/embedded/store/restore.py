@@ -28,11 +28,11 @@ from fairlead.embedded.store.migrations import read_migrations, refuse_later_ver
 from fairlead.embedded.store.seals import Row, find_changed, seal_everything
 from fairlead.embedded.store.values import parse_document, parse_value
 from fairlead.embedded.store.watermark import Mark, draw_mark, find_mark, write_mark
-from fairlead.embedded.whole_file import write_whole
 from fairlead.errors import ConflictError, InputError
 from fairlead.rollout.machines import Machine, Template
 from fairlead.rollout.record import PoolRecord
 from fairlead.rollout.secrets import TokenSecret, UserData
+from fairlead.whole_file import write_whole
 
 # What the texts of each table are, so that only rows are taken as they are that can be read.
 _KINDS: Mapping[str, type] = {

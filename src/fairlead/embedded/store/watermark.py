@@ -21,8 +21,8 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from fairlead.embedded.whole_file import write_whole
 from fairlead.errors import InputError
+from fairlead.whole_file import write_whole
 
 HALF = 512  # bytes: what a disk writes at once
 ID_BYTES = 16

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from fairlead.embedded.whole_file import write_whole
+from fairlead.whole_file import write_whole
 
 BEFORE = b"before" * 1000
 AFTER = b"after" * 2000
