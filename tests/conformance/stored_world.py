@@ -21,10 +21,10 @@ from fairlead.answers.pool import PoolStatus
 from fairlead.controller.observe import PoolDocuments
 from fairlead.embedded.state_directory import StateDirectory
 from fairlead.embedded.store.database import Store
-from fairlead.embedded.store.values import render_document, render_value
 from fairlead.embedded.store.world import EmbeddedWorld
 from fairlead.errors import InvariantError
 from fairlead.inputs.platform_inputs import Stub
+from fairlead.kept_text import render_document, render_value
 from fairlead.rollout.approval import Approval
 from fairlead.rollout.machines import Machine, NodeSettings, Template
 from fairlead.rollout.record import PoolRecord

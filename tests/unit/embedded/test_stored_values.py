@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
+from example_counts import examples
 from fairlead.answers.document import Document
 from fairlead.answers.event import Event
 from fairlead.answers.leaf import LeafDifference
@@ -28,9 +29,9 @@ from fairlead.answers.words import (
     WaitFor,
 )
 from fairlead.decision.held import HeldChange
-from fairlead.embedded.store.values import parse_document, parse_value, render_value
 from fairlead.inputs.leaf import Json
 from fairlead.inputs.platform_inputs import Stub
+from fairlead.kept_text import parse_document, parse_value, render_value
 from fairlead.revision.revision import Revision, SecretContent
 from fairlead.rollout.approval import Approval, approval_of
 from fairlead.rollout.machines import Machine, NodeSettings, Template
@@ -215,7 +216,7 @@ def earlier_form(value: Any) -> Json:
     return told if names else value
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(RECORD | STATUS | PLAN | TEMPLATE | TOKEN | USER_DATA | MACHINE | EVENT)
 def test_an_earlier_release_and_this_one_read_what_the_other_keeps(value: object) -> None:
     earlier = json.dumps(earlier_form(value), separators=(",", ":"))
@@ -226,7 +227,7 @@ def test_an_earlier_release_and_this_one_read_what_the_other_keeps(value: object
     assert render_value(found) == earlier  # True equals 1, and is another text
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(JSON)
 def test_a_document_is_read_as_the_standard_library_reads_it(document: Json) -> None:
     text = json.dumps(document)
@@ -234,7 +235,7 @@ def test_a_document_is_read_as_the_standard_library_reads_it(document: Json) -> 
     assert repr(parse_document(text)) == repr(json.loads(text)) == repr(document)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(record=RECORD, status=STATUS, plan=APPROVAL, template=TEMPLATE)
 def test_values_of_a_pool_come_back_equal(
     record: PoolRecord, status: PoolStatus, plan: Approval, template: Template
@@ -254,7 +255,7 @@ def test_values_of_a_pool_come_back_equal(
             assert world.machines.find_template(POOL) == template
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(token=TOKEN, user_data=USER_DATA, machine=MACHINE, event=EVENT)
 def test_secrets_machines_and_events_come_back_equal(
     token: TokenSecret, user_data: UserData, machine: Machine, event: Event

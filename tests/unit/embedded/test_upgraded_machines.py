@@ -13,8 +13,8 @@ import pytest
 from fairlead.answers.words import Phase
 from fairlead.embedded.store.migrations import apply_migrations, read_migrations
 from fairlead.embedded.store.payloads import StoredPayloads
-from fairlead.embedded.store.values import render_value
 from fairlead.embedded.store.world import EmbeddedWorld
+from fairlead.kept_text import render_value
 from fairlead.payload.bearer import Bearer, Standing, issued
 from fairlead.rollout.machines import Machine
 from fairlead.rollout.secrets import UserData, hashed

@@ -13,14 +13,14 @@ from fairlead.answers.plan import Plan
 from fairlead.answers.pool import Condition, PoolStatus
 from fairlead.answers.words import ChangeClass, EventKind, Phase, PoolState, Severity
 from fairlead.decision.held import HeldChange
-from fairlead.embedded.store.values import (
+from fairlead.errors import InputError
+from fairlead.inputs.platform_inputs import Stub
+from fairlead.kept_text import (
     parse_document,
     parse_value,
     render_document,
     render_value,
 )
-from fairlead.errors import InputError
-from fairlead.inputs.platform_inputs import Stub
 from fairlead.revision.revision import Revision, SecretContent
 from fairlead.rollout.machines import Machine, NodeSettings, Template
 from fairlead.rollout.record import Evidence, PoolRecord

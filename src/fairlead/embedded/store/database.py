@@ -25,9 +25,9 @@ from fairlead.embedded.store.migrations import (
     refuse_later_version,
 )
 from fairlead.embedded.store.seals import keep_seals, seal_everything
-from fairlead.embedded.store.values import parse_value
 from fairlead.embedded.store.watermark import Mark, Watermark
 from fairlead.errors import ConflictError, InputError, UnavailableError
+from fairlead.kept_text import parse_value
 
 T = TypeVar("T")
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from fairlead.answers.event import Event
 from fairlead.embedded.store.database import Store
-from fairlead.embedded.store.values import render_value
+from fairlead.kept_text import render_value
 
 
 class StoredJournal:

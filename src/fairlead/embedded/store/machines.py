@@ -16,8 +16,8 @@ from datetime import datetime
 from fairlead.answers.words import Fault, Phase
 from fairlead.embedded.not_applied import NOT_APPLIED
 from fairlead.embedded.store.database import Store
-from fairlead.embedded.store.values import parse_value, render_value
 from fairlead.errors import ConflictError, InputError, InvariantError
+from fairlead.kept_text import parse_value, render_value
 from fairlead.rollout.machines import Machine, NodeSettings, Template
 
 BY_HAND = "deleted by hand"

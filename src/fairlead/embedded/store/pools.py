@@ -18,12 +18,12 @@ from fairlead.answers.pool import KeptDocument, PoolStatus
 from fairlead.controller.observe import PoolDocuments, Resolved
 from fairlead.embedded.store.database import Store
 from fairlead.embedded.store.secret_files import SecretFiles
-from fairlead.embedded.store.values import parse_document, render_document, render_value
 from fairlead.errors import ConflictError, InputError, InvariantError
 from fairlead.inputs.declared import declared_pool
 from fairlead.inputs.leaf import Json, Leaves, Problem
 from fairlead.inputs.parse import NO_PLATFORM, parse_platform_config
 from fairlead.inputs.platform_inputs import Stub
+from fairlead.kept_text import parse_document, render_document, render_value
 from fairlead.payload.pool_secrets import PoolSecrets, put_secrets
 from fairlead.rollout.approval import Approval
 from fairlead.rollout.record import PoolRecord

@@ -26,9 +26,9 @@ from fairlead.embedded.store.claim import claim, is_ours
 from fairlead.embedded.store.lock import let_go, take_lock
 from fairlead.embedded.store.migrations import read_migrations, refuse_later_version
 from fairlead.embedded.store.seals import Row, find_changed, seal_everything
-from fairlead.embedded.store.values import parse_document, parse_value
 from fairlead.embedded.store.watermark import Mark, draw_mark, find_mark, write_mark
 from fairlead.errors import ConflictError, InputError
+from fairlead.kept_text import parse_document, parse_value
 from fairlead.rollout.machines import Machine, Template
 from fairlead.rollout.record import PoolRecord
 from fairlead.rollout.secrets import TokenSecret, UserData

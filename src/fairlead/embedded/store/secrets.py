@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fairlead.embedded.store.database import Store
-from fairlead.embedded.store.values import render_value
+from fairlead.kept_text import render_value
 from fairlead.rollout.secrets import TokenSecret, UserData, hashed
 
 

@@ -1,5 +1,5 @@
 """
-Values of the path as the texts that the store keeps of them, and back.
+Values of the path as the texts that an edge keeps of them, and back.
 
 The types themselves are the rule: a field that a later version added has its default when it is
 missing, and one that this version does not know is dropped. So what is stored can be read across
@@ -35,6 +35,9 @@ T = TypeVar("T")
 # What msgspec would write in a form of its own; what JSON has no form for is refused instead.
 _LEFT_TO_US = (datetime, timedelta, bytes, bytearray, date, time, UUID, Decimal)
 
+# In every plan of release 202611.16.0; see _mend_plan.
+OLD_FIELD = '"estimate":'
+
 _STEP = re.compile(r"\.(\w+)|\[(\d+)\]")
 
 
@@ -59,7 +62,15 @@ def render_document(document: Json) -> str:
 
 def parse_value(kind: type[T], text: str) -> T:
     """Return the value that was kept as this text. Raises InputError by field."""
-    found = parse_document(text)
+    hashable: Any = kind  # which mypy does not know of a type variable
+    if not _spans_of(hashable) and OLD_FIELD not in text:
+        with suppress(msgspec.MsgspecError, UnicodeError, RecursionError):
+            return msgspec.json.decode(text, type=kind)
+    return convert_value(kind, parse_document(text))
+
+
+def convert_value(kind: type[T], found: Json) -> T:
+    """Return the value that a parsed text holds, which is used up. Raises InputError by field."""
     if isinstance(found, dict):
         _mend_plan(found if issubclass(kind, Plan) else found.get("plan"))
     hashable: Any = kind  # which mypy does not know of a type variable
