@@ -44,6 +44,13 @@ DOCUMENTS: list[dict[str, Any]] = [
         "evictionHard": {"memory.available": "0%"},
     },
     {
+        "enforceNodeAllocatable": [],
+        "evictionHard": {},
+        "resolvConf": "",
+        "logging": {"format": "text", "options": {"text": {}}},
+        "registerWithTaints": [{"key": "a", "value": "", "effect": "NoSchedule"}],
+    },
+    {
         "cgroupDriver": "cgroupfs",
         "rotateCertificates": False,
         "serverTLSBootstrap": True,

@@ -2,7 +2,8 @@
 Configuration documents in canonical form: one leaf per kubelet field, setting, file or mirror.
 
 Nothing is filled in: a file without a mode has none here, and the renderer gives it one. Comments,
-white space, the order of names and of documents, and nil against empty leave no trace.
+white space, the order of names and of documents, and nil against empty leave no trace; only in a
+KubeletConfiguration what is empty was written, since a kubelet tells it from what is not set.
 The bytes of a file do matter, comments in it included: a machine sees them.
 """
 
@@ -15,7 +16,7 @@ from functools import lru_cache
 from fairlead.contract.canonical import canonical_bytes
 from fairlead.errors import InputError
 from fairlead.inputs.leaf import Json
-from fairlead.inputs.shape import is_empty, kind_of, mapping_of, pruned
+from fairlead.inputs.shape import is_empty, kind_of, mapping_of, pruned, without_nil
 from fairlead.inputs.spelled import Spelled
 
 _MODE = re.compile(r"0?[0-7]{3,4}", re.ASCII)
@@ -23,6 +24,7 @@ _HEADER = ("apiVersion", "kind", "metadata")
 _OTHER_SEPARATOR = str.maketrans("./", "/.")
 
 FILES = "config.files."
+KUBELET = "config.kubelet."
 SYSCTL = "config.sysctl."
 
 
@@ -37,9 +39,9 @@ def configuration_leaves(documents: Json, path: str) -> dict[str, Json]:
         raise InputError(f"found {kind_of(documents)}, expected a list of documents", field=path)
     found: dict[str, Json] = {}
     for at, document in enumerate(documents):
-        for leaf, value in _document_leaves(Spelled(document), f"{path}[{at}]").items():
-            if is_empty(value):
-                continue
+        spelled = Spelled(document)
+        read = _known_leaves if spelled.is_kept else _document_leaves
+        for leaf, value in read(spelled, f"{path}[{at}]").items():
             if leaf in found and canonical_bytes(found[leaf]) != canonical_bytes(value):
                 raise InputError(f"{leaf} is set twice, to different values", field=f"{path}[{at}]")
             found[leaf] = value
@@ -48,6 +50,10 @@ def configuration_leaves(documents: Json, path: str) -> dict[str, Json]:
 
 # Most documents are the same as in the last pass; full, it holds about 40 MB.
 @lru_cache(maxsize=1 << 14)
+def _known_leaves(spelled: Spelled, path: str) -> Mapping[str, Json]:
+    return _document_leaves(spelled, path)
+
+
 def _document_leaves(spelled: Spelled, path: str) -> Mapping[str, Json]:
     document = spelled.value
     if is_empty(document):
@@ -66,12 +72,17 @@ def _document_leaves(spelled: Spelled, path: str) -> Mapping[str, Json]:
         canonical_bytes(body)
     except InputError as error:
         raise InputError(error.problem, field=f"{path}.{error.field}".rstrip(".")) from error
-    return KINDS[str(kind)](body, path)
+    leaves = KINDS[str(kind)](body, path)
+    return {
+        leaf: value
+        for leaf, value in leaves.items()
+        if not is_empty(value) or (leaf.startswith(KUBELET) and value is not None)
+    }
 
 
 def _kubelet(body: Mapping[str, Json], path: str) -> dict[str, Json]:
     del path
-    return {f"config.kubelet.{name}": pruned(value) for name, value in body.items()}
+    return {f"{KUBELET}{name}": without_nil(value) for name, value in body.items()}
 
 
 def _containerd(body: Mapping[str, Json], path: str) -> dict[str, Json]:

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 
 from fairlead.answers.words import LeafClass, Severity
 
-# A JSON value in canonical form: no None, no empty text, list or mapping below the top.
+# A JSON value in canonical form: no None, and outside a kubelet's configuration no empty text, list
+# or mapping below the top.
 Json = object
 Leaves = Mapping[str, Json]
 

@@ -39,7 +39,7 @@ NO_PLATFORM: Mapping[str, Json] = {
 }
 
 # A pool's name is part of names of secrets and machines, and Kubernetes allows 63 characters.
-LONGEST_NAME = 40
+LONGEST_NAME = 51
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?", re.ASCII)
 
 # In the registry, yet not a field that an owner writes: configuration comes as documents, and

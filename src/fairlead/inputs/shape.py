@@ -34,6 +34,15 @@ def pruned(value: Json) -> Json:
     return value
 
 
+def without_nil(value: Json) -> Json:
+    """Return a value without the names in it that have none: what is empty stays."""
+    if isinstance(value, Mapping):
+        return {name: without_nil(item) for name, item in value.items() if item is not None}
+    if isinstance(value, list | tuple):
+        return [without_nil(item) for item in value]
+    return value
+
+
 def is_empty(value: Json) -> bool:
     """Say whether a value means "not set". False and 0 are values that somebody wrote."""
     return value is None or (isinstance(value, str | list | tuple | Mapping) and not value)

@@ -7,6 +7,10 @@ in another order are two keys: this serves caches, which then work something out
 
 from fairlead.inputs.leaf import Json
 
+# Characters. A cache that counts what it holds would be filled by a few documents of megabytes,
+# which are read again instead.
+LARGEST_KEPT = 1 << 14
+
 
 class Spelled:
     """One value with its spelling. The value must not be changed afterwards."""
@@ -16,6 +20,11 @@ class Spelled:
     def __init__(self, value: Json) -> None:
         self.value = value
         self.text = repr(value)
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether a cache may hold it."""
+        return len(self.text) <= LARGEST_KEPT
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Spelled) and self.text == other.text

@@ -32,7 +32,7 @@ from fairlead.inputs.parse import (
     written,
 )
 from fairlead.inputs.registry import why_not_carried_out
-from fairlead.inputs.shape import is_empty, kind_of
+from fairlead.inputs.shape import kind_of
 from fairlead.inputs.user_intent import UserIntent
 from fairlead.proposal.amounts import excessive_config, excessive_platform, excessive_settings
 from fairlead.proposal.complaint import Complaint
@@ -51,13 +51,6 @@ METADATA_FIELDS = ("name", "namespace", "labels", "annotations")
 
 KUBELET_CONFIGURATION = "KubeletConfiguration"
 KUBELET_HEADER = ("apiVersion", "kind", "metadata")
-
-# To intent, empty is not set; a kubelet tells some of the two apart, and has another word for it.
-EMPTY_VALUE = "an empty value does not reach the kubelet"
-INSTEAD_OF_EMPTY = {
-    "enforceNodeAllocatable": "write [none], which the kubelet takes for the same",
-    "evictionHard": "write memory.available: 0%, which the kubelet takes for no threshold",
-}
 
 
 def judge(document: Json, find_zone: FindZone, live: Json = None) -> tuple[Complaint, ...]:
@@ -191,17 +184,6 @@ def _kubelet_complaints(document: Mapping[str, Json]) -> Iterator[Complaint]:
         for name in fields.keys() & KUBELET_OURS.keys():
             problem = f"is not the owner's to set: {KUBELET_OURS[name]}"
             yield Complaint(f"spec.config[{at}].{name}", problem, "leave it out")
-        yield from _empty_values(fields, f"spec.config[{at}]")
-
-
-def _empty_values(mapping: Mapping[str, Json], path: str) -> Iterator[Complaint]:
-    for name, value in mapping.items():
-        field = f"{path}.{name}"
-        if value is not None and is_empty(value):
-            hint = INSTEAD_OF_EMPTY.get(str(name), "leave the field out, or write a value")
-            yield Complaint(field, EMPTY_VALUE, hint)
-        elif isinstance(value, Mapping):
-            yield from _empty_values(value, field)
 
 
 def _setting_complaints(settings: NodeSettings) -> Iterator[Complaint]:

@@ -11,12 +11,16 @@ was: then revisions of the release before are told in today's words as well, and
 
 from collections.abc import Mapping
 
-from fairlead.inputs.configuration import FILES, SYSCTL
+from fairlead.inputs.configuration import FILES, KUBELET, SYSCTL
 from fairlead.inputs.defaults import DEFAULTS, REACHING, default_os_stream
 from fairlead.inputs.leaf import Json, Leaves
 from fairlead.inputs.platform_inputs import PLATFORM
+from fairlead.inputs.shape import is_empty, pruned
 
-SPELLING = 2
+SPELLING = 3
+
+# The last spelling that left out what is empty in a KubeletConfiguration.
+WITHOUT_EMPTY = 2
 
 FILE_MODE = f"{PLATFORM}code.{REACHING['config.files[].mode']}"
 OS_STREAM = "osStream"
@@ -39,6 +43,8 @@ def respelled(stored: Leaves, wanted: Leaves, spelling: int) -> Leaves:
     if spelling == 1:
         leaves = {**FILLED_BY_1, **leaves}
         _rename_settings(leaves, wanted)
+    if spelling <= WITHOUT_EMPTY:
+        _add_empty(leaves, wanted)
     for path in stored.keys() & wanted.keys():
         if path.startswith(FILES):
             # By the default that the machines have: another one is the platform's change.
@@ -56,6 +62,15 @@ def _rename_settings(leaves: dict[str, Json], wanted: Leaves) -> None:
     for before in {path.replace("/", ".") for path in told} - wanted.keys():
         del leaves[before]
     leaves |= {path: wanted[path] for path in told}
+
+
+def _add_empty(leaves: dict[str, Json], wanted: Leaves) -> None:
+    """Until spelling 2 what is empty left no trace, so a document in force may have held it."""
+    for path in wanted:
+        if path.startswith(KUBELET):
+            kept = pruned(wanted[path])
+            if leaves.get(path) == (None if is_empty(kept) else kept):
+                leaves[path] = wanted[path]
 
 
 def _respell_stream(leaves: dict[str, Json], wanted: Leaves, rows: Json) -> None:

@@ -100,7 +100,7 @@ def test_a_problem_of_settings_leaves_the_intent_usable(
         ([], "found a list, expected a NodePool document"),
         ({"kind": "NodePool"}, "apiVersion: found nothing, expected fairlead.dev/v1alpha1"),
         (pool_document("Workers"), "metadata.name: found the text 'Workers', expected a name"
-         " (lower-case letters, digits and -, at most 40)"),
+         " (lower-case letters, digits and -, at most 51)"),
         (platform_document(), "kind: found the text 'PlatformConfig', expected NodePool"),
     ],
 )  # fmt: skip
@@ -148,7 +148,7 @@ def test_order_white_space_comments_and_nil_against_empty_never_matter() -> None
                 },
                 {
                     "evictionHard": {"a": "1%", "b": None},
-                    "featureGates": {},
+                    "featureGates": None,
                     "kind": "KubeletConfiguration",
                 },
                 {
@@ -164,6 +164,28 @@ def test_order_white_space_comments_and_nil_against_empty_never_matter() -> None
 
     assert one == other
     assert one["config.sysctl.vm.max_map_count"] == "262144"
+
+
+def test_what_is_empty_in_a_kubelet_configuration_was_written() -> None:
+    document: dict[str, Any] = {
+        "kind": "KubeletConfiguration",
+        "enforceNodeAllocatable": [],
+        "evictionHard": {},
+        "resolvConf": "",
+        "logging": {"options": {"text": {}}, "format": None},
+        "registerWithTaints": [{"key": "a", "value": "", "effect": "NoSchedule"}],
+        "featureGates": None,
+    }
+
+    leaves = leaves_of(pool_document(config=[document]))
+
+    assert {path: leaves[path] for path in leaves if path.startswith("config.")} == {
+        "config.kubelet.enforceNodeAllocatable": [],
+        "config.kubelet.evictionHard": {},
+        "config.kubelet.resolvConf": "",
+        "config.kubelet.logging": {"options": {"text": {}}},
+        "config.kubelet.registerWithTaints": [{"key": "a", "value": "", "effect": "NoSchedule"}],
+    }
 
 
 def test_the_order_of_mirrors_of_one_registry_matters() -> None:

@@ -64,6 +64,18 @@ def test_every_field_of_the_document_is_in_the_kubelets_file() -> None:
     assert written_for(DOCUMENT) == {**OURS, **DOCUMENT}
 
 
+def test_what_is_empty_in_the_document_is_empty_in_the_kubelets_file() -> None:
+    document = {
+        "enforceNodeAllocatable": [],
+        "evictionHard": {},
+        "resolvConf": "",
+        "logging": {"format": "json", "options": {"text": {}}},
+        "registerWithTaints": [{"key": "a", "value": "", "effect": "NoSchedule"}],
+    }
+
+    assert written_for(document) == {**OURS, **document}
+
+
 def test_the_owner_has_the_last_word_about_our_defaults() -> None:
     document = {
         "cgroupDriver": "cgroupfs",
