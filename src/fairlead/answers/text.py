@@ -22,7 +22,7 @@ _PLACE = re.compile(r" - at `\$\.?(.*?)`$")
 
 def encode(answer: Document) -> str:
     """Return an answer as one line of JSON."""
-    return json.dumps(plain(answer), separators=(",", ":"))
+    return _ENCODER.encode(msgspec.to_builtins(answer, builtin_types=(datetime,)))
 
 
 def plain(answer: object) -> Json:
@@ -44,6 +44,15 @@ def read_as(kind: type[T], value: Json, field: str) -> T:
         return msgspec.convert(value, kind)
     except (msgspec.MsgspecError, RecursionError) as error:
         raise _placed(error, field) from error
+
+
+def _moment_of(value: object) -> str:
+    if isinstance(value, datetime):
+        return moment_text(value)
+    raise TypeError(f"found a {type(value).__name__}, which JSON has no form for")
+
+
+_ENCODER = json.JSONEncoder(separators=(",", ":"), default=_moment_of)
 
 
 def moment_text(when: datetime) -> str:

@@ -74,7 +74,7 @@ def listed(names: Iterable[str]) -> str:
 
 def moment(when: datetime) -> str:
     """Return a moment as people and Kubernetes write it, in UTC, to the second."""
-    return when.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return f"{when.astimezone(UTC).replace(tzinfo=None).isoformat(timespec='seconds')}Z"
 
 
 def _explain_adoption(decision: Adopt) -> str:

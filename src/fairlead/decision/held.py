@@ -8,6 +8,7 @@ stay young for ever.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import lru_cache
 
 from fairlead.answers.words import Severity
 from fairlead.contract.canonical import digest_of
@@ -44,14 +45,19 @@ def held_changes(
 
 
 def _held(change: LeafChange, notice: ChangeNotice, since: datetime) -> HeldChange:
-    identity = digest_of("fairlead/platform-change", [change.leaf, change.digest])
     return HeldChange(
-        id=notice.id or "pc-" + identity[:ID_DIGITS],
+        id=notice.id or _id_of(change.leaf, change.digest),
         leaf=change.leaf,
         owner=notice.owner or change.owner,
         severity=notice.severity or severity_of(change.leaf),
         since=since,
     )
+
+
+# A change of the platform is one for all pools.
+@lru_cache(maxsize=1 << 8)
+def _id_of(leaf: str, digest: str) -> str:
+    return "pc-" + digest_of("fairlead/platform-change", [leaf, digest])[:ID_DIGITS]
 
 
 def overdue_at(held: HeldChange, maximum_age: Mapping[Severity, timedelta]) -> datetime | None:

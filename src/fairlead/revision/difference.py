@@ -11,7 +11,7 @@ from fairlead.answers.words import LeafClass
 from fairlead.errors import InvariantError
 from fairlead.inputs.leaf import Json
 from fairlead.inputs.registry import owner_of
-from fairlead.revision.hashing import Scheme, half_of, leaf_digest
+from fairlead.revision.hashing import Scheme, half_of, leaf_digest, spelled_otherwise
 from fairlead.revision.revision import Revision
 
 
@@ -38,18 +38,43 @@ class Difference:
     platform: tuple[LeafChange, ...]
 
 
+class _Last:
+    """
+    The last two revisions that differed, and how: one pass asks for the same several times.
+
+    Revisions never change, and two that are remembered here are no others than they were.
+    """
+
+    def __init__(self) -> None:
+        self._found: tuple[Revision, Revision, Difference] | None = None
+
+    def find(self, before: Revision, after: Revision) -> Difference | None:
+        found = self._found  # of any thread; read once
+        return found[2] if found and found[0] is before and found[1] is after else None
+
+    def keep(self, before: Revision, after: Revision, difference: Difference) -> Difference:
+        self._found = (before, after, difference)
+        return difference
+
+
+_LAST = _Last()
+
+
 def difference_of(before: Revision, after: Revision) -> Difference:
     """Return what differs. Both revisions must be hashed under one scheme and one content rule."""
     if (before.scheme, before.content) != (after.scheme, after.content):
         raise InvariantError(f"compared {before} with {after} before rebasing it")
     if (before.intent_hash, before.platform_hash) == (after.intent_hash, after.platform_hash):
         return Difference((), ())
+    known = _LAST.find(before, after)
+    return known or _LAST.keep(before, after, _difference(before, after))
+
+
+def _difference(before: Revision, after: Revision) -> Difference:
     scheme = Scheme(after.scheme)
     changes = []
-    for path in sorted(before.leaves.keys() | after.leaves.keys()):
+    for path in spelled_otherwise(before.leaves, after.leaves):
         old, new = before.leaves.get(path), after.leaves.get(path)
-        if _is_spelled_alike(old, new):
-            continue  # most leaves; their digests are equal too
         digest = _digest(path, new, scheme)
         if digest != _digest(path, old, scheme):
             changes.append(
@@ -65,13 +90,6 @@ def difference_of(before: Revision, after: Revision) -> Difference:
     return Difference(
         tuple(change for change in changes if change.half is LeafClass.INTENT),
         tuple(change for change in changes if change.half is LeafClass.PLATFORM),
-    )
-
-
-def _is_spelled_alike(one: Json, other: Json) -> bool:
-    # Not by ==, for which 1, 1.0 and True are one.
-    return type(one) is type(other) and (
-        one == other if isinstance(one, str) else repr(one) == repr(other)
     )
 
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from fairlead.answers.words import LeafClass
-from fairlead.contract.canonical import canonical_bytes, digest_of
+from fairlead.contract.canonical import canonical_bytes, digest_of, digest_of_text
 from fairlead.inputs.leaf import Json, Leaves
 from fairlead.inputs.registry import class_of
-from fairlead.inputs.spelled import Spelled
+from fairlead.inputs.spelled import LARGEST_KEPT, Spelled
 from fairlead.revision.node_config_text import render_node_config
 from fairlead.revision.revision import Revision, SecretContent
 from fairlead.revision.spelling import SPELLING
@@ -32,6 +32,17 @@ class Scheme:
 
 
 CURRENT = Scheme()
+
+# A leaf may be there and hold nothing, which is hashed.
+_NOT_THERE = object()
+
+PURPOSES = {LeafClass.INTENT: "intent", LeafClass.PLATFORM: "platform"}
+
+CONTENT_HALVES = {
+    SecretContent.IGNORE: LeafClass.IGNORED,
+    SecretContent.DRIFT: LeafClass.PLATFORM,
+    SecretContent.ROLL: LeafClass.INTENT,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,9 +64,10 @@ def revision_of(
     """
     Return the revision of these inputs. Raises InputError if no node config follows.
 
-    known: a revision that may be the very same; then it is returned and nothing is rendered.
+    known: a revision that may be the very same; then it is returned and nothing is rendered. Where
+    only the platform's half differs from it, only that is hashed.
     """
-    hashes = hashes_of(leaves, content, scheme)
+    hashes = _hashes_from(known, leaves, content, scheme)
     name = id_of(hashes, scheme, force)
     told = (known.id, known.scheme, known.content) if known else None
     # With the id the hashes are equal; leaves that no hash covers may still differ.
@@ -76,49 +88,82 @@ def revision_of(
 
 def id_of(hashes: Hashes, scheme: Scheme, force: str) -> str:
     """Return the id of a revision."""
-    identity = {"intent": hashes.intent, "platform": hashes.platform, "force": force}
-    return digest_of(f"fairlead/revision/{scheme.number}", identity)[:ID_DIGITS]
+    forced = f'"force":{_spelled(force)}'
+    identity = f'{{{forced},"intent":"{hashes.intent}","platform":"{hashes.platform}"}}'
+    return digest_of_text(f"fairlead/revision/{scheme.number}", identity)[:ID_DIGITS]
 
 
 def hashes_of(leaves: Leaves, content: SecretContent, scheme: Scheme) -> Hashes:
     """Return the hashes of both halves. No leaf is in both."""
-    intent: list[tuple[str, str]] = []
-    platform: list[tuple[str, str]] = []
-    for path in sorted(leaves):
-        half = half_of(path, content)
-        if half is LeafClass.INTENT:
-            intent.append((path, leaf_digest(path, leaves[path], scheme)))
-        elif half is LeafClass.PLATFORM:
-            platform.append((path, leaf_digest(path, leaves[path], scheme)))
     return Hashes(
-        intent=digest_of(f"fairlead/intent/{scheme.number}", intent),
-        platform=_platform_hash(tuple(platform), scheme.number),
+        intent=_half_hash(LeafClass.INTENT, leaves, content, scheme),
+        platform=_half_hash(LeafClass.PLATFORM, leaves, content, scheme),
     )
+
+
+def _hashes_from(
+    known: Revision | None, leaves: Leaves, content: SecretContent, scheme: Scheme
+) -> Hashes:
+    """Return the hashes. A half that is spelled as in a known revision has the hash of that."""
+    if known is None or (known.scheme, known.content) != (scheme.number, content):
+        return hashes_of(leaves, content, scheme)
+    halves = {half_of(path, content) for path in spelled_otherwise(known.leaves, leaves)}
+    intent, platform = known.intent_hash, known.platform_hash
+    if LeafClass.INTENT in halves:
+        intent = _half_hash(LeafClass.INTENT, leaves, content, scheme)
+    if LeafClass.PLATFORM in halves:
+        platform = _half_hash(LeafClass.PLATFORM, leaves, content, scheme)
+    return Hashes(intent=intent, platform=platform)
+
+
+def spelled_otherwise(before: Leaves, after: Leaves) -> list[str]:
+    """Return the paths whose values are spelled in two ways. All others have equal digests."""
+    found = [path for path in before if path not in after]
+    for path, new in after.items():
+        old = before.get(path, _NOT_THERE)
+        if old is new:
+            continue
+        # Not by ==, for which 1, 1.0 and True are one, also inside of lists and mappings.
+        if (
+            type(old) is not type(new)
+            or old != new
+            or (isinstance(new, dict | list) and repr(old) != repr(new))
+        ):
+            found.append(path)
+    return sorted(found)
+
+
+def _half_hash(half: LeafClass, leaves: Leaves, content: SecretContent, scheme: Scheme) -> str:
+    # Pairs of a path and hexadecimal digits, each in its canonical spelling: so is the list.
+    pairs = [
+        f'[{_spelled(path)},"{leaf_digest(path, leaves[path], scheme)}"]'
+        for path in sorted(leaves)
+        if half_of(path, content) is half
+    ]
+    return digest_of_text(f"fairlead/{PURPOSES[half]}/{scheme.number}", f"[{','.join(pairs)}]")
+
+
+# Paths are those of the registry, and what owners name in documents of their own.
+@lru_cache(maxsize=1 << 12)
+def _spelled(text: str) -> str:
+    return canonical_bytes(text).decode()
 
 
 def leaf_digest(path: str, value: Json, scheme: Scheme) -> str:
     """Return the digest of one leaf."""
     if isinstance(value, str):
-        return _text_digest(path, value, scheme.number)
-    return _value_digest(path, Spelled(value), scheme.number)
+        read = _text_digest if len(value) <= LARGEST_KEPT else _digest_of_leaf
+        return read(path, value, scheme.number)
+    spelled = Spelled(value)
+    if not spelled.is_kept:
+        return _digest_of_leaf(path, value, scheme.number)
+    return _value_digest(path, spelled, scheme.number)
 
 
 def half_of(path: str, content: SecretContent) -> LeafClass:
     """Return the half that a leaf counts for, which for secrets' content is the pool's choice."""
     leaf_class = class_of(path)
-    if leaf_class is not LeafClass.CONTENT:
-        return leaf_class
-    return {
-        SecretContent.IGNORE: LeafClass.IGNORED,
-        SecretContent.DRIFT: LeafClass.PLATFORM,
-        SecretContent.ROLL: LeafClass.INTENT,
-    }[content]
-
-
-# The platform's half is the same for most pools of a fleet.
-@lru_cache(maxsize=1 << 8)
-def _platform_hash(digests: tuple[tuple[str, str], ...], scheme: int) -> str:
-    return digest_of(f"fairlead/platform/{scheme}", digests)
+    return leaf_class if leaf_class is not LeafClass.CONTENT else CONTENT_HALVES[content]
 
 
 # Pools share the platform's leaves and most values of their own, and what did not change since the

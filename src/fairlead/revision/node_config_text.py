@@ -8,6 +8,8 @@ raise CODE_DEFAULTS["renderer"] with it.
 """
 
 from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
 
 from fairlead.answers.words import LeafClass
 from fairlead.contract.json_text import encode_json
@@ -16,6 +18,7 @@ from fairlead.contract.node_settings import KUBELET, problems_of
 from fairlead.errors import InputError
 from fairlead.inputs.leaf import Json, Leaves
 from fairlead.inputs.registry import class_of
+from fairlead.inputs.spelled import Spelled
 from fairlead.revision.spelling import whole_value
 
 # leaf: where its value goes, as it is.
@@ -44,6 +47,18 @@ _MERGED = (*NO_PROXY, *API_SERVER, *PROXY_IMAGE, "platform.metadataAddress")
 
 def render_node_config(leaves: Leaves) -> str:
     """Return the node config as text. Raises InputError by leaf if the contract refuses it."""
+    spelled = Spelled(leaves)
+    return _render_once(spelled) if spelled.is_kept else _render(leaves)
+
+
+# Pools that are alike have one text, and a change of the platform looks at all of them.
+@lru_cache(maxsize=1 << 8)
+def _render_once(spelled: Spelled) -> str:
+    leaves: Any = spelled.value
+    return _render(leaves)
+
+
+def _render(leaves: Leaves) -> str:
     document: dict[str, Json] = {"version": "v1"}
     for path in sorted(leaves):
         if class_of(path) is LeafClass.CONTENT:

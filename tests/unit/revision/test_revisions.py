@@ -1,7 +1,9 @@
 """Inputs to revisions: two hashes that share nothing, pinned, and comparable across schemes."""
 
 import dataclasses
+import gc
 import json
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -10,7 +12,7 @@ from fairlead.answers.words import LeafClass
 from fairlead.errors import InputError, InvariantError
 from fairlead.revision.difference import difference_of
 from fairlead.revision.hashing import HASH_SCHEME, Scheme, hashes_of, revision_of
-from fairlead.revision.rebase import ReplayProof, rebase, replay_proof
+from fairlead.revision.rebase import ReplayProof, in_words_of, rebase, replay_proof
 from fairlead.revision.revision import SecretContent, means_the_same
 from pool_documents import leaves_of, make_revision, platform_document, pool_document
 
@@ -31,6 +33,55 @@ def test_hashes_of_scheme_1_are_pinned_because_a_drift_replaces_every_fleet() ->
         revision.platform_hash == "99d694cefb79bb6b22256120e639bc313e97efa7fb3bdf276b2362ad3e270228"
     )
     assert revision.id == "29a6a0dd94db2362"
+
+
+def test_hashes_of_documents_without_an_empty_value_are_pinned() -> None:
+    document = {
+        "kind": "KubeletConfiguration",
+        "maxPods": 50,
+        "registryPullQPS": 0,
+        "serializeImagePulls": False,
+        "evictionHard": {"memory.available": "100Mi"},
+        "enforceNodeAllocatable": ["pods"],
+        "logging": {"format": "json", "vmodule": [{"filePattern": "a", "verbosity": 1}]},
+        "featureGates": None,
+    }
+
+    revision = revision_of(leaves_of(pool_document(config=[document])))
+
+    assert (
+        revision.intent_hash == "7ae0b7554d453add1efcf7b7155cedf213f546b9ad8a09d46890259b53615059"
+    )
+
+
+EMPTY = {
+    "kind": "KubeletConfiguration",
+    "maxPods": 50,
+    "evictionHard": {},
+    "logging": {"format": "json", "options": {}},
+}
+
+
+def test_an_empty_value_of_a_document_in_force_replaces_nothing() -> None:
+    """Up to spelling 2 it left no trace; what runs without it goes on."""
+    before = {"kind": "KubeletConfiguration", "maxPods": 50, "logging": {"format": "json"}}
+    stored = dataclasses.replace(make_revision(pool_document(config=[before])), spelling=2)
+    wanted = make_revision(pool_document(config=[EMPTY]))
+
+    assert means_the_same(in_words_of(wanted, stored), wanted)
+    assert replay_proof([(stored, wanted)]).broken == ()
+
+
+def test_an_empty_value_that_an_owner_adds_is_a_change() -> None:
+    before = {"kind": "KubeletConfiguration", "maxPods": 50, "logging": {"format": "json"}}
+    stored = make_revision(pool_document(config=[before]))
+    wanted = make_revision(pool_document(config=[EMPTY]))
+
+    changes = difference_of(in_words_of(wanted, stored), wanted).intent
+
+    assert [change.leaf for change in changes] == [
+        "config.kubelet.evictionHard", "config.kubelet.logging",
+    ]  # fmt: skip
 
 
 def test_a_rendered_node_config_is_pinned_because_a_change_needs_a_new_renderer_number() -> None:
@@ -241,3 +292,59 @@ def test_the_revision_that_is_known_is_found_again_and_not_if_anything_differs()
     other = revision_of({**known.leaves, "pullSecret.content": "sha256:2"}, known=known)
     assert other.id == known.id, "no hash covers it while content is ignored"
     assert other.leaves["pullSecret.content"] == "sha256:2", "a later scheme may"
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"machineTemplate.tags": [1]},
+        {"machineTemplate.tags": {"a": True}},
+        {"machineTemplate.tags": None},
+        {"platform.noProxy": ["a"]},
+        {"platform.noProxy": ["a"], "release.version": "1.34.3"},
+        {"pullSecret.content": "sha256:2"},
+    ],
+)
+@pytest.mark.parametrize("content", list(SecretContent))
+def test_hashes_are_the_same_whatever_revision_is_known(
+    changed: dict[str, Any], content: SecretContent
+) -> None:
+    alike = {"machineTemplate.tags": [True], "platform.noProxy": ["b"]}
+    known = revision_of({**leaves_of(), **alike}, content=content)
+    without = {**leaves_of(), **alike, **changed}
+    del without["machineTemplate.vmSize"]
+
+    for leaves in ({**leaves_of(), **alike, **changed}, without, leaves_of()):
+        from_known = revision_of(leaves, content=content, known=known)
+        assert from_known == revision_of(leaves, content=content)
+
+
+def test_a_difference_is_that_of_the_two_that_are_asked_for() -> None:
+    first, second, third = (
+        revision_of({**leaves_of(), "platform.noProxy": [name]}) for name in ("a", "b", "c")
+    )
+
+    told = [
+        [(change.before, change.after) for change in difference_of(before, after).platform]
+        for before, after in ((first, second), (second, first), (first, third), (first, second))
+    ]
+
+    assert told == [[(["a"], ["b"])], [(["b"], ["a"])], [(["a"], ["c"])], [(["a"], ["b"])]]
+
+
+def test_no_cache_keeps_a_large_document() -> None:
+    """Twenty of 1 MB, each another one: nothing of them is left."""
+    tracemalloc.start()
+    try:
+        for number in range(20):
+            content = f"{number}." + "x" * 1_000_000
+            files = [{"kind": "Files", "files": [{"path": "/etc/large", "content": content}]}]
+            kubelet = [{"kind": "KubeletConfiguration", "tlsCipherSuites": content}]
+            leaves_of(pool_document(config=files))
+            hashes_of(leaves_of(pool_document(config=kubelet)), SecretContent.IGNORE, Scheme(1))
+        gc.collect()
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert kept < 3_000_000
