@@ -30,6 +30,12 @@ def raw(content: bytes) -> Handler:
     return send
 
 
+def hang(connection: ssl.SSLSocket, _request: bytes) -> None:
+    """Say nothing until the client gives up, ten seconds at most."""
+    connection.settimeout(10)
+    connection.recv(1)
+
+
 class Server:
     """Answers connections in order, the last answer for ever; keeps the requests."""
 
@@ -37,12 +43,23 @@ class Server:
         self.requests: list[bytes] = []
         # False: answers to the header alone, and leaves the rest of a request unread.
         self.takes_bodies = True
+        # What clients said that they want, and what was agreed on to be spoken; None: nothing.
+        self.asked_names: list[str | None] = []
+        self.spoken: list[str | None] = []
         self._handlers = handlers
         self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self._context.load_cert_chain(pair)
+        self._context.sni_callback = self._note_name
         self._socket = socket.create_server(("127.0.0.1", 0))
         self.port = self._socket.getsockname()[1]
         self._thread = threading.Thread(target=self._serve)
+
+    def speak(self, *protocols: str) -> None:
+        """Agree on one of these, if a client offers it."""
+        self._context.set_alpn_protocols(list(protocols))
+
+    def _note_name(self, _secured: object, name: str | None, _context: object) -> None:
+        self.asked_names.append(name)
 
     def _serve(self) -> None:
         while True:
@@ -57,6 +74,7 @@ class Server:
     def _answer(self, connection: socket.socket) -> None:
         try:
             with self._context.wrap_socket(connection, server_side=True) as secured:
+                self.spoken.append(secured.selected_alpn_protocol())
                 request = read_request(secured, takes_body=self.takes_bodies)
                 self.requests.append(request)
                 handler = self._handlers.pop(0) if len(self._handlers) > 1 else self._handlers[0]
@@ -90,7 +108,10 @@ def read_request(connection: ssl.SSLSocket, *, takes_body: bool) -> bytes:
     """The request, with its whole body if that is taken."""
     request = b""
     while b"\r\n\r\n" not in request:
-        request += connection.recv(4096)
+        part = connection.recv(4096)
+        if not part:
+            raise OSError("the client hung up before it asked")
+        request += part
     header, _, body = request.partition(b"\r\n\r\n")
     _, found, rest = header.lower().partition(b"content-length:")
     length = int(rest.partition(b"\r\n")[0]) if found and takes_body else 0
