@@ -48,7 +48,7 @@ class TerminatedError(BaseException):
     """SIGTERM came while a program ran: that is gone, and this process is to follow it."""
 
 
-class _Terminal:
+class Terminal:
     """What SIGTERM means while a program runs: not before its process is known."""
 
     __slots__ = ("_before", "is_pending", "process")
@@ -66,10 +66,12 @@ class _Terminal:
         self.refuse_pending()
 
     def refuse_pending(self) -> None:
+        """Raise TerminatedError if SIGTERM came and the process is known."""
         if self.is_pending and self.process:
             raise TerminatedError
 
     def release(self) -> None:
+        """Let SIGTERM mean what it meant before."""
         if self._before is not None:
             _signal.signal(SIGTERM, self._before)
 
@@ -88,7 +90,7 @@ def run(
 ) -> Finished:
     """Run to the end or to the deadline. Output and errors are one stream. See Host.run."""
     reading, writing = os.pipe2(os.O_CLOEXEC)
-    terminal = _Terminal()
+    terminal = Terminal()
     try:
         terminal.process = _spawn(command, environment, writing)
         terminal.refuse_pending()
@@ -136,8 +138,9 @@ def _collect_leader(process: int, how: int) -> None:
 def _spawn(command: list[str], environment: dict[str, str], writing: int) -> int:
     """Start the program, its output going to `writing`, which is closed here; return its pid."""
     # Bytes, so that the machine's locale has no say in what a script gets.
-    words = [_bytes(word) for word in command]
-    variables = {_bytes(name): _bytes(value) for name, value in environment.items()}
+    code = ("utf-8", "surrogateescape")
+    words = [word.encode(*code) for word in command]
+    variables = {name.encode(*code): value.encode(*code) for name, value in environment.items()}
     null = os.open("/dev/null", os.O_RDONLY | os.O_CLOEXEC)
     try:
         # The one file action that posix_spawn needs per standard stream; dup2 clears CLOEXEC.
@@ -148,10 +151,6 @@ def _spawn(command: list[str], environment: dict[str, str], writing: int) -> int
     finally:
         os.close(writing)
         os.close(null)
-
-
-def _bytes(text: str) -> bytes:
-    return text.encode("utf-8", "surrogateescape")
 
 
 def _collect(
