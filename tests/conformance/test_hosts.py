@@ -12,6 +12,8 @@ import pytest
 from fairlead.agent.files import publish_if_absent, remove_if_present, write_atomically
 from fairlead.agent.host import RealHost, is_executable_file, is_regular_file
 from fairlead.agent.https_fetch import Request
+from fairlead.agent.network.grpc_call import UnaryCall
+from fairlead.agent.network.tls_connection import Peer
 from fairlead.agent.process import Finished
 from fairlead.errors import InputError
 from fairlead.sim.disk import Inode
@@ -139,6 +141,8 @@ def test_where_nobody_listens_nothing_answers(host: Host) -> None:
         host.fetch_status("http://127.0.0.1:1/healthz")
     with pytest.raises((OSError, InputError)):
         host.fetch(Request("https://127.0.0.1:1/node", "no certificate", "t"), deadline_s=1.0)
+    with pytest.raises((OSError, InputError)):
+        host.call(UnaryCall(Peer("127.0.0.1", 1, "no certificate"), "/a/b", {}, b""), deadline_s=1)
 
 
 @pytest.mark.parametrize("body", [None, b'{"a": 1}'])

@@ -13,7 +13,6 @@ power cut. tests/conformance/test_hosts.py keeps them alike.
 
 from __future__ import annotations
 
-import errno
 import posix as os
 import time
 
@@ -23,7 +22,10 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from fairlead.agent import process
+    from fairlead.agent.hotfix.apart import Apart, Work
     from fairlead.agent.https_fetch import Request
+    from fairlead.agent.network.grpc_call import UnaryCall
+    from fairlead.agent.network.metadata_request import Question
 
     class Host(Protocol):
         """What stages and steps may do to a machine."""
@@ -119,6 +121,15 @@ if TYPE_CHECKING:
             Only the certificate authority of the request is trusted. OSError if nobody who is
             trusted answers in time; InputError for what no second try can change.
             """
+
+        def ask_metadata(self, question: Question, *, deadline_s: float) -> tuple[int, bytes]:
+            """Return status and body of the cloud's metadata service. Raises as fetch does."""
+
+        def call(self, asked: UnaryCall, *, deadline_s: float) -> tuple[str, bytes]:
+            """Return a gRPC status by name and, if OK, the answer's message. Raises as fetch."""
+
+        def start_apart(self, work: Work) -> Apart:
+            """Start this work in a process of its own, ended with all that it starts."""
 
         def say(self, text: bytes) -> None:
             """Write to stderr, where the journal listens. Never raises."""
@@ -275,6 +286,21 @@ class RealHost:
 
         return https_fetch.fetch(request, deadline_s)
 
+    def ask_metadata(self, question: Question, *, deadline_s: float) -> tuple[int, bytes]:
+        from fairlead.agent.network import metadata_request
+
+        return metadata_request.ask(question, deadline_s)
+
+    def call(self, asked: UnaryCall, *, deadline_s: float) -> tuple[str, bytes]:
+        from fairlead.agent.network import grpc_call
+
+        return grpc_call.call(asked, deadline_s)
+
+    def start_apart(self, work: Work) -> Apart:
+        from fairlead.agent.hotfix import apart
+
+        return apart.start_apart(work)
+
     def say(self, text: bytes) -> None:
         try:
             _write_all(2, text)
@@ -285,10 +311,8 @@ class RealHost:
         if self.is_directory:
             return
         try:
-            # A serial console that nobody drains must not hold up a boot.
-            console = os.open(
-                "/dev/console", os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC
-            )
+            # Without waiting: a serial console that nobody drains must not hold up a boot.
+            console = os.open("/dev/console", os.O_WRONLY | _OPEN)
         except OSError:
             return
         try:
@@ -350,6 +374,8 @@ def refusal_of(mode: int, path: str) -> OSError | None:
     """Return the error for a path of this kind that is not a plain file; None if it is one."""
     if _type_of(mode) == REGULAR:
         return None
+    import errno
+
     if _type_of(mode) == DIRECTORY:
         return IsADirectoryError(errno.EISDIR, "Is a directory", path)
     return OSError(errno.EINVAL, "Not a plain file", path)
@@ -357,6 +383,8 @@ def refusal_of(mode: int, path: str) -> OSError | None:
 
 def too_large(path: str) -> OSError:
     """Return the error for a file above LARGEST_FILE."""
+    import errno
+
     return OSError(errno.EFBIG, f"Larger than {LARGEST_FILE >> 20} MiB", path)
 
 

@@ -17,7 +17,10 @@ from fairlead.agent.process import Finished
 from fairlead.sim.disk import ROOT, Disk, Inode
 
 if TYPE_CHECKING:
+    from fairlead.agent.hotfix.apart import Apart, Work
     from fairlead.agent.https_fetch import Request
+    from fairlead.agent.network.grpc_call import UnaryCall
+    from fairlead.agent.network.metadata_request import Question
     from fairlead.agent.process import OnOutput
 
 Program = Callable[["SimHost", list[str], dict[str, str]], Finished]
@@ -47,6 +50,11 @@ class SimHost:
         self.programs: dict[str, Program] = {}
         # Servers by address. An address that is not here refuses connections.
         self.servers: dict[str, Server] = {}
+        # What the cloud's metadata service says, by path; without any there is no such service.
+        self.metadata: dict[str, tuple[int, bytes]] = {}
+        self.metadata_questions: list[Question] = []
+        # gRPC servers by host:port, as functions of the call.
+        self.callees: dict[str, Callable[[UnaryCall], tuple[str, bytes]]] = {}
         # By the path of a Unix socket: what is said there, and what is answered.
         self.listeners: dict[str, Callable[[bytes], bytes]] = {}
         self.said = bytearray()
@@ -173,6 +181,8 @@ class SimHost:
         if on_output is not None:
             on_output(finished.output)
         if deadline_s is not None and took_s > deadline_s:
+            # Killed at the deadline: what it would have done later takes no time of ours.
+            self._elapsed_ns = start_ns + int(deadline_s * 1e9)
             return Finished(137, finished.output, is_timeout=True)
         return finished
 
@@ -199,6 +209,24 @@ class SimHost:
             raise ConnectionRefusedError(111, f"Connection refused: {request.endpoint}")
         return server(self, request)
 
+    def ask_metadata(self, question: Question, *, deadline_s: float) -> tuple[int, bytes]:
+        self._count()
+        self.metadata_questions.append(question)
+        if not self.metadata:
+            raise TimeoutError("timed out")
+        return self.metadata.get(question.path, (404, b""))
+
+    def call(self, asked: UnaryCall, *, deadline_s: float) -> tuple[str, bytes]:
+        self._count()
+        callee = self.callees.get(f"{asked.peer.host}:{asked.peer.port}")
+        if callee is None:
+            raise ConnectionRefusedError(111, f"Connection refused: {asked.peer.host}")
+        return callee(asked)
+
+    def start_apart(self, work: Work) -> Apart:
+        self._count()
+        return SimApart(self, work)
+
     def say(self, text: bytes) -> None:
         self.said += text
 
@@ -219,6 +247,26 @@ class SimHost:
         self.operations += 1
         if self._stops_at is not None and self.operations >= self._stops_at:
             raise HostStoppedError(f"stopped at operation {self.operations}")
+
+
+class SimApart:
+    """Work apart, done at once; each line has the moment at which it was told."""
+
+    def __init__(self, host: SimHost, work: Work) -> None:
+        self._lines: list[tuple[int, bytes]] = []
+        work(lambda line: self._lines.append((host.monotonic_ns(), line)))
+
+    def next_line(self, until_ns: int) -> bytes | None:
+        if not self._lines or self._lines[0][0] > until_ns:
+            return None
+        return self._lines.pop(0)[1]
+
+    def why_given_up(self) -> str:
+        return ""
+
+    def end(self) -> int:
+        self._lines.clear()
+        return 0
 
 
 def _refuse_other_kinds(inode: Inode, path: str) -> None:

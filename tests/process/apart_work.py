@@ -1,0 +1,115 @@
+"""
+Work in a process of its own that does not want to end, as a real process.
+
+    python apart_work.py WORK SECONDS [USER]
+
+Prints what the work told, how many processes could not be ended, how long all of it took, how many
+children are left, and if it was given up before its time, why.
+"""
+
+import ctypes  # noqa: F401 - loaded while everybody may still read it
+import os
+import resource  # noqa: F401
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import fairlead.agent.hotfix.apart  # noqa: F401
+import fairlead.agent.hotfix.descendants  # noqa: F401
+from fairlead.agent.host import RealHost
+
+Tell = Callable[[bytes], None]
+
+
+def leave_session(tell: Tell) -> None:
+    subprocess.Popen(["setsid", "sleep", "1000"])
+    tell(b"started")
+    time.sleep(1000)
+
+
+def fork_twice(tell: Tell) -> None:
+    # The one in the middle ends, so that nobody's child is left.
+    subprocess.run(["sh", "-c", "setsid sh -c 'sleep 1000 & sleep 1000' & "], check=True)
+    tell(b"started")
+    time.sleep(1000)
+
+
+def ignore_signals(tell: Tell) -> None:
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    subprocess.Popen(["sh", "-c", "trap '' TERM INT HUP; while :; do sleep 1; done"])
+    tell(b"started")
+    time.sleep(1000)
+
+
+def stand_still(tell: Tell) -> None:
+    stopped = subprocess.Popen(["sleep", "1000"])
+    stopped.send_signal(signal.SIGSTOP)
+    tell(b"started")
+    os.kill(os.getpid(), signal.SIGSTOP)
+
+
+def multiply(tell: Tell) -> None:
+    tell(b"started")
+    while True:
+        try:
+            os.fork()
+        except OSError:
+            # As many as may be, and they go on; but this machine has other work, too.
+            time.sleep(0.2)
+
+
+def bomb(tell: Tell) -> None:
+    tell(b"started")
+    while True:
+        try:
+            if os.fork() == 0:
+                os.setsid()
+        except OSError:
+            continue
+
+
+def end_and_leave_a_daemon(tell: Tell) -> None:
+    subprocess.Popen(["setsid", "sleep", "1000"])
+    tell(b"started")
+
+
+def talk_without_end(tell: Tell) -> None:
+    tell(b"started")
+    tell(b"x" * 1_000_000)
+
+
+WORKS = {
+    work.__name__: work
+    for work in (
+        leave_session, fork_twice, ignore_signals, stand_still, multiply, bomb,
+        end_and_leave_a_daemon, talk_without_end,
+    )
+}  # fmt: skip
+
+
+def main() -> None:
+    work, seconds = sys.argv[1], float(sys.argv[2])
+    if len(sys.argv) > 3:
+        os.setgid(int(sys.argv[3]))
+        os.setuid(int(sys.argv[3]))
+    began = time.monotonic()
+    until_ns = time.monotonic_ns() + int(seconds * 1e9)
+    apart = RealHost().start_apart(WORKS[work])
+    first = apart.next_line(until_ns)
+    second = apart.next_line(until_ns)
+    left = apart.end()
+    took = time.monotonic() - began
+    told = f"{first!r} {second!r} {left} {took:.3f} {count_children()}"
+    sys.stdout.write(f"{told} {apart.why_given_up()}".rstrip() + "\n")
+
+
+def count_children() -> int:
+    return len(Path(f"/proc/self/task/{os.getpid()}/children").read_text().split())
+
+
+if __name__ == "__main__":
+    main()
