@@ -1,0 +1,112 @@
+"""
+A fix that multiplies without end is ended whole and at once, whatever kind of control groups a
+machine has. Each kind is had by taking the others out of sight, in a mount namespace.
+
+Not had here: version 2 with a pids controller of its own, and a kernel before 5.14, whose version 2
+has no cgroup.kill. Not promised: root on a machine without control groups, or with a hierarchy of
+version 1 that neither counts nor freezes; there an attempt is killed one by one.
+"""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from conformance.machine_seeds import wait_until
+from fairlead.agent.hotfix.control_group import MOST_TASKS
+from process.agent_process import agent_environment
+from process.test_work_apart import alive
+
+GROUPS = Path("/sys/fs/cgroup")
+# A bomb that nothing ends stays within this: this computer has other work, too.
+OUTER = 1000
+
+# What is out of sight.
+HIDDEN = {
+    "version 2 beside a pids hierarchy of version 1": [],
+    "version 2 that counts no tasks": ["pids"],
+    "version 1 alone": ["unified"],
+    "version 1 without a count of tasks": ["unified", "pids"],
+}
+NEEDED = ("unified", "pids", "freezer")
+COUNTED = re.compile(r"\d+ tasks at once, of at most 256")
+
+pytestmark = [
+    pytest.mark.root,
+    pytest.mark.skipif(
+        not all((GROUPS / name / "cgroup.procs").exists() for name in NEEDED),
+        reason="NOT RUN: needs control groups of both versions",
+    ),
+]
+
+
+@pytest.fixture
+def outer() -> Iterator[Path]:
+    """A group of this computer around everything, which bounds what nothing else does."""
+    group = GROUPS / "pids" / f"fairlead-bomb-{os.getpid()}"
+    group.mkdir()
+    (group / "pids.max").write_text(str(OUTER))
+    try:
+        yield group
+    finally:
+        # Whatever failed: no bomb outlives its test.
+        (group / "pids.max").write_text("0")
+        wait_until(lambda: _is_emptied(group), "the end of a bomb")
+        group.rmdir()
+
+
+def _is_emptied(group: Path) -> bool:
+    left = (group / "cgroup.procs").read_text().split()
+    for process in left:
+        with suppress(ProcessLookupError):
+            os.kill(int(process), signal.SIGKILL)
+    return not left
+
+
+@pytest.mark.parametrize("kind", HIDDEN)
+def test_a_fork_bomb_is_ended_whole_wherever_it_goes_off(kind: str, outer: Path) -> None:
+    mark = uuid.uuid4().hex
+    agent = Path(__file__).with_name("apart_work.py")
+    hide = "".join(f"umount {GROUPS}/{name}; " for name in HIDDEN[kind])
+    script = f'echo $$ >{outer}/cgroup.procs; {hide}exec "$@"'
+    words = ["unshare", "--mount", "sh", "-ec", script, "sh", sys.executable, str(agent)]
+
+    ran = subprocess.run(
+        [*words, "bomb", "2"],
+        env=agent_environment(FAIRLEAD_TEST_MARK=mark),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+
+    first, second, left, took, children, *why = ran.stdout.split()
+    assert (first, second) == ("b'started'", "None")
+    assert COUNTED.fullmatch(" ".join(why))
+    assert left == "0"
+    assert children == "0"
+    assert float(took) < 2.5
+    assert alive(mark) == []
+    assert (outer / "pids.events").read_text() == "max 0\n", "nobody else had to bound it"
+
+
+def test_the_agent_bounds_its_attempt_by_itself_where_the_kernel_counts_tasks() -> None:
+    seen = (
+        "from fairlead.agent.hotfix.control_group import make_control_group\n"
+        "group = make_control_group()\n"
+        "print(open(group._counting + '/pids.max').read(), end='')\n"
+        "group.end(1)\n"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", seen], env=agent_environment(), capture_output=True, text=True,
+        check=True,
+    )  # fmt: skip
+
+    assert ran.stdout == f"{MOST_TASKS}\n"
