@@ -109,6 +109,9 @@ def find_machine_name(host: Host) -> str:
 
 def _try_once(run: Run, errand: Errand, deadline_s: float) -> tuple[int, bytes, str]:
     """Return the status (0 if there was no answer), the body, and in words what is wrong."""
+    # Each time anew: cloud-init may name the machine after the first try, until then it has the
+    # name of its image, and no service knows a machine by that.
+    errand.request.machine = find_machine_name(run.host)
     try:
         status, body = run.host.fetch(errand.request, deadline_s=deadline_s)
     except OSError as error:

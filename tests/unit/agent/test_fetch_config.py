@@ -83,6 +83,22 @@ def test_trouble_that_may_pass_is_tried_again(trouble: Answer) -> None:
     assert b"node config not fetched, trying again" in host.said
 
 
+def test_a_machine_that_is_named_after_its_first_try_asks_by_its_own_name() -> None:
+    asked: list[str] = []
+
+    def server(host: SimHost, request: Request) -> tuple[int, bytes]:
+        asked.append(request.machine)
+        host.write_file("/etc/hostname", b"workers-1\n", 0o644, sync=True)
+        return (200, CONFIG) if request.machine == "workers-1" else (511, b"")
+
+    host = machine(server)
+    host.make_directory("/etc")
+    host.write_file("/etc/hostname", b"image\n", 0o644, sync=True)
+
+    assert boot_and_status(host)[0] == 0
+    assert asked == ["image", "workers-1"]
+
+
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 429, 301, 204])
 def test_what_asking_again_cannot_change_stops_the_boot_at_once(status: int) -> None:
     host = machine(answers((status, b""), (200, CONFIG)))

@@ -78,7 +78,11 @@ def test_a_fix_for_the_foreign_agents_base_takes_over_after_saying_its_version()
 
     assert exit_code == 0
     assert choice(report) == ("done", "staged agent 202604.01.3")
-    assert report.facts["hotfix"] == {"resolved": "202604.01.3", "upgrade": True}
+    assert report.facts["hotfix"] == {
+        "baked": "202604.01.0",
+        "wanted": "202604.01.3",
+        "used": "202604.01.3",
+    }
     assert [FOREIGN, "version"] in host.started
     assert [STAGED_PATH, "version"] in host.started
     assert [STAGED_PATH, "self-test"] not in host.started

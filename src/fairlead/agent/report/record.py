@@ -11,8 +11,6 @@ itself to build the boot report in provision.json.
 
 from __future__ import annotations
 
-from errno import EFBIG
-
 from fairlead.agent.files import directory_of
 from fairlead.agent.report.clock_text import log_time, milliseconds
 from fairlead.contract.boot_report import (
@@ -149,6 +147,8 @@ class Recorder:
         try:
             return len(self._host.read_file(self._path)) > LARGEST_FILE_BYTES
         except OSError as error:
+            from errno import EFBIG
+
             if error.errno == EFBIG:
                 return True
             raise

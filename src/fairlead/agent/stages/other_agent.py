@@ -8,6 +8,7 @@ neighbour of a foreign agent is foreign too: it knows `version` and no self-test
 
 from __future__ import annotations
 
+from fairlead import __version__
 from fairlead.agent.report.clock_text import NS_PER_S
 from fairlead.agent.stages.read_features import environment_with_features
 from fairlead.agent.stages.stage import done, skipped
@@ -16,8 +17,12 @@ from fairlead.errors import UnavailableError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from fairlead.agent.host import Host
     from fairlead.agent.process import Finished
     from fairlead.agent.stages.stage import Boot, StageEnd
+
+# As deploy/node/launcher.py begins.
+OUR_FIRST_LINE = b"#!/usr/bin/python3 -ISXutf8\n"
 
 # A healthy agent answers all three questions in 0.2 s; 5 s leaves room for a cold, slow disk.
 CANARY_DEADLINE_S = 5.0
@@ -29,12 +34,41 @@ VERSION_DEADLINE_S = 2.0
 PROVISION_DEADLINE_S = 1800.0
 
 
-def run_other_agent(boot: Boot, program: str, words: list[str], deadline_s: float) -> Finished:
-    """Run one command of another agent; its output is passed on to stderr."""
+def run_other_agent(
+    boot: Boot,
+    program: str,
+    words: list[str],
+    deadline_s: float,
+    handed: dict[str, str] | None = None,
+) -> Finished:
+    """Run one command of another agent; its output is passed on to stderr. handed: variables."""
     host = boot.run.host
-    command = [host.real_path(program), *words, *boot.program_flags]
-    environment = environment_with_features(boot)
+    command = [*start_of(boot, program), *words, *boot.program_flags]
+    environment = {**environment_with_features(boot), **(handed or {})}
     return host.run(command, environment=environment, deadline_s=deadline_s, on_output=host.say)
+
+
+def start_of(boot: Boot, program: str) -> list[str]:
+    """
+    Return the words that start a program.
+
+    Our own program names the Python of a machine. A directory has none: ours runs it instead.
+    """
+    host = boot.run.host
+    path = host.real_path(program)
+    if not host.is_directory or not find_first_bytes(host, program).startswith(OUR_FIRST_LINE):
+        return [path]
+    import sys
+
+    return [sys.executable, "-I", "-S", "-X", "utf8", path]
+
+
+def find_first_bytes(host: Host, path: str) -> bytes:
+    """Return the beginning of a file; b'' if it cannot be read."""
+    try:
+        return host.read_file(path)[: len(OUR_FIRST_LINE)]
+    except OSError:
+        return b""
 
 
 def ask_foreign_agent(boot: Boot, command: str, deadline_s: float) -> StageEnd:
@@ -43,6 +77,18 @@ def ask_foreign_agent(boot: Boot, command: str, deadline_s: float) -> StageEnd:
     if finished.exit_code != 0:
         return skipped(f"{command} of {boot.foreign_agent}: exit code {finished.exit_code}")
     return done()
+
+
+def baked_version(boot: Boot) -> str:
+    """Return the version that a fix must be a fix of. Raises UnavailableError if nobody knows."""
+    if not boot.foreign_agent:
+        return __version__
+    if boot.foreign_version is None:
+        boot.foreign_version = ask_foreign_version(boot)
+    version = boot.foreign_version
+    if not version:
+        raise UnavailableError(f"{boot.foreign_agent} does not say which version it would replace")
+    return version
 
 
 def ask_foreign_version(boot: Boot) -> str:
@@ -69,10 +115,12 @@ def prove_staged_agent(boot: Boot, expected_version: str) -> None:
     """Return if the staged agent may take over; else raise UnavailableError with the cause."""
     host = boot.run.host
     end_ns = host.monotonic_ns() + int(CANARY_DEADLINE_S * NS_PER_S)
+    if boot.fix_until_ns:
+        end_ns = min(end_ns, boot.fix_until_ns)
     environment = environment_with_features(boot)
     for words in _questions(boot):
         remaining_s = max(0.0, (end_ns - host.monotonic_ns()) / NS_PER_S)
-        command = [host.real_path(boot.run.layout.staged_agent), *words]
+        command = [*start_of(boot, boot.run.layout.staged_agent), *words]
         try:
             finished = host.run(command, environment=environment, deadline_s=remaining_s)
         except OSError as error:

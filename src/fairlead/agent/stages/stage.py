@@ -16,10 +16,23 @@ from fairlead.contract.node_secrets import secrets_of
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Protocol
 
     from fairlead.agent.report.status import Outcome
     from fairlead.agent.run import Run
+    from fairlead.contract.hotfix.fact import HotfixFact
     from fairlead.contract.node_parse import ParsedNodeConfig
+    from fairlead.trust.verify import Verified
+
+    class FixPath(Protocol):
+        """An attempt at a fix that goes on in a process of its own."""
+
+        def wait_for(self, name: str) -> StageEnd:
+            """Return how this stage ended there. Raises UnavailableError with why it failed."""
+
+
+# The stages of the fix path, which run in a process of their own: agent/hotfix/.
+CHECK, DOWNLOAD, CHOOSE = "check-hotfix", "download-hotfix", "choose-agent"
 
 
 class StageEnd:
@@ -84,19 +97,28 @@ class Boot:
 
     `features` is written by read-features; `agent` by choose-agent, '' meaning this process;
     `outcome` by provision. `foreign_agent` is the program BIN_PATH names, if it is not this one,
-    and `program_flags` are what any other program needs to find the same files.
+    and `program_flags` are what any other program needs to find the same files. `verified` is what
+    check-hotfix proved of hotfixes, None if nothing; hotfix_fact() is what the report says of them.
+    `fix_path` is the attempt at a fix that goes on in a process of its own, None if there is none.
+    In that process `doing` says what it begins to do, and `fix_until_ns` is when it is given up.
     """
 
     __slots__ = (
+        "_hotfix",
         "_parsed",
         "agent",
         "containerd_version",
+        "doing",
         "features",
+        "fix_path",
+        "fix_until_ns",
         "foreign_agent",
+        "foreign_version",
         "inputs",
         "outcome",
         "program_flags",
         "run",
+        "verified",
     )
 
     def __init__(self, run: Run, inputs: Inputs) -> None:
@@ -104,11 +126,18 @@ class Boot:
         self.inputs = inputs
         self.features: dict[str, str] = {}
         self.foreign_agent = ""
+        # None: it was not asked. '' means that it does not say.
+        self.foreign_version: str | None = None
         self.agent = ""
         self.program_flags: list[str] = []
         # None: ask the containerd on this machine. '' means that there is none.
         self.containerd_version: str | None = None
         self.outcome: Outcome | None = None
+        self.verified: Verified | None = None
+        self.fix_path: FixPath | None = None
+        self.doing: Callable[[str], object] = str
+        self.fix_until_ns = 0
+        self._hotfix: HotfixFact | None = None
         self._parsed: ParsedNodeConfig | None = None
 
     def read_config(self) -> ParsedNodeConfig:
@@ -135,6 +164,24 @@ class Boot:
         """Scripts and NBC commands know nothing of what a pool's owner set beside the contract."""
         script = self.run.layout.bootstrap_script
         return not self.inputs.nbc_command and not is_regular_file(self.run.host, script)
+
+    def hotfix_fact(self) -> HotfixFact:
+        """Return the one fact about fixes of this boot; whoever changes it notes it again."""
+        if self._hotfix is None:
+            from fairlead import __version__
+            from fairlead.contract.hotfix.fact import HotfixFact
+
+            self._hotfix = HotfixFact(__version__)
+        return self._hotfix
+
+    def note_hotfix(self) -> None:
+        """Write what is known of the fix so far into the record."""
+        self.run.record.note("hotfix", self.hotfix_fact().encode())
+
+    def take_hotfix_fact(self, fact: HotfixFact) -> None:
+        """Know of the fix what the fix path knows of it."""
+        self._hotfix = fact
+        self.note_hotfix()
 
     def find_config_text(self) -> bytes | None:
         """Return the node config's bytes, or None if there is no node config."""
