@@ -1,0 +1,35 @@
+"""Which distribution a machine runs, as /etc/os-release says it."""
+
+from __future__ import annotations
+
+from fairlead.agent.files import find_file
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from fairlead.agent.host import Host
+
+PLACES = ("/etc/os-release", "/usr/lib/os-release")
+LARGEST = 16 * 1024
+
+
+def read_os_release(host: Host) -> dict[str, str]:
+    """Return its values by name; {} if it is not there."""
+    for path in PLACES:
+        text = find_file(host, path)
+        if text is not None:
+            return _values_of(text[:LARGEST].decode("utf-8", "replace"))
+    return {}
+
+
+def find_system(host: Host) -> str:
+    """Return the ID of the distribution; '' if it does not say."""
+    return read_os_release(host).get("ID", "").lower()
+
+
+def _values_of(text: str) -> dict[str, str]:
+    values = {}
+    for line in text.split("\n"):
+        name, equals, value = line.strip().partition("=")
+        if equals and not name.startswith("#"):
+            values[name] = value.strip("\"'")
+    return values
