@@ -6,13 +6,9 @@ import pytest
 
 from builders import POINTER_PATH, aks_files, make_boot, make_disk, make_sim_host
 from fairlead import __version__
-from fairlead.agent.stages.check_hotfix import (
-    Rejected,
-    Served,
-    Unreachable,
-    refresh_pointer,
-    take_answer,
-)
+from fairlead.agent.hotfix.asking import outcomes
+from fairlead.agent.hotfix.asking.answered import Rejected, Served, Unreachable
+from fairlead.agent.stages.check_hotfix import refresh_pointer
 from fairlead.agent.stages.stage import Boot
 from fairlead.sim.host import SimHost
 
@@ -38,6 +34,10 @@ def pointer_of(boot: Boot) -> dict[str, object] | None:
         return None
     found: dict[str, object] = json.loads(boot.run.host.read_file(POINTER_PATH))
     return found
+
+
+def take_answer(boot: Boot, answer: Served | Rejected | Unreachable) -> outcomes.Checked:
+    return outcomes.take_answer(boot, answer, boot.run.host.monotonic_ns() + 5 * 10**9)
 
 
 def served(**hotfixes: str | None) -> Served:
