@@ -66,7 +66,7 @@ def run_stages(stages: tuple[Stage, ...], boot: Boot) -> None:
     record = boot.run.record
     for stage in stages:
         start_ms = record.begin_stage(stage.name)
-        end, cause = _attempt(stage.name, stage.run, boot)
+        end, cause = attempt(stage.name, stage.run, boot)
         if end is not None:
             record.end_stage(stage.name, start_ms, end.outcome, end.cause)
             continue
@@ -81,15 +81,16 @@ def run_stages(stages: tuple[Stage, ...], boot: Boot) -> None:
 
 def report_back(run: Run) -> None:
     """
-    Tell the control plane how this run went, if a boot document asks for it. Never raises.
+    Tell the control plane and the hotfix service, where there are such, how this run went.
 
-    Called after everything else: a kill in here leaves a run that has ended.
+    Called after everything else: a kill in here leaves a run that has ended. Never raises.
     """
-    sent, cause = _attempt("send-report", _send_if_asked, run)
-    if sent is None:
-        run.log("WARN", "boot report not sent", cause=cause)
-    elif sent:
-        run.log("INFO", "boot report sent", how=sent)
+    for send in (_send_if_asked, _tell_hotfix_service):
+        sent, cause = attempt("send-report", send, run)
+        if sent is None:
+            run.log("WARN", "boot report not sent", cause=cause)
+        elif sent:
+            run.log("INFO", "boot report sent", how=sent)
 
 
 def _send_if_asked(run: Run) -> str:
@@ -100,7 +101,16 @@ def _send_if_asked(run: Run) -> str:
     return send_report(run)
 
 
-def _attempt(
+def _tell_hotfix_service(run: Run) -> str:
+    fact = run.record.report.facts.get("hotfix")
+    if not isinstance(fact, dict) or not fact.get("checked"):
+        return ""  # nobody was asked, so nobody waits for the outcome
+    from fairlead.agent.hotfix.asking.tell_outcome import tell_outcome
+
+    return tell_outcome(run)
+
+
+def attempt(
     name: str, work: Callable[[Subject], Found], subject: Subject
 ) -> tuple[Found | None, str]:
     """Return what the work returns, or None and why there is nothing. Never raises."""

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from fairlead.agent.early.find_document import report_document
 from fairlead.agent.on_failure import BOOT_ANYWAY, STOP_BOOT
-from fairlead.agent.stages.check_hotfix import check_hotfix
-from fairlead.agent.stages.choose_agent import choose_agent
-from fairlead.agent.stages.download_hotfix import download_hotfix
 from fairlead.agent.stages.fetch_config import fetch_config
+from fairlead.agent.stages.fix_path import (
+    check_hotfix_apart,
+    choose_agent_apart,
+    download_hotfix_apart,
+)
 from fairlead.agent.stages.provision import provision
 from fairlead.agent.stages.read_features import read_features
 from fairlead.agent.stages.stage import Stage
@@ -21,9 +23,9 @@ BOOT_STAGES = (
     Stage("find-document", report_document, BOOT_ANYWAY),
     Stage("fetch-config", fetch_config, STOP_BOOT),
     Stage("read-features", read_features, BOOT_ANYWAY),
-    Stage("check-hotfix", check_hotfix, BOOT_ANYWAY),
-    Stage("download-hotfix", download_hotfix, BOOT_ANYWAY),
-    Stage("choose-agent", choose_agent, BOOT_ANYWAY),
+    Stage("check-hotfix", check_hotfix_apart, BOOT_ANYWAY),
+    Stage("download-hotfix", download_hotfix_apart, BOOT_ANYWAY),
+    Stage("choose-agent", choose_agent_apart, BOOT_ANYWAY),
     # What is ours is done by here; scripts were written for a machine that is up.
     Stage("wait-for-machine", wait_for_machine, BOOT_ANYWAY),
     Stage("provision", provision, STOP_BOOT),

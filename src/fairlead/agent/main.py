@@ -213,20 +213,24 @@ TIMED_OUT = 4
 
 
 def _check_hotfix(run: Run, arguments: Arguments) -> int:
-    from fairlead.agent.stages.check_hotfix import refresh_pointer
+    from fairlead.agent.stages.fix_path import check_hotfix_alone
     from fairlead.agent.stages.stage import Inputs, find_inputs
 
     if arguments.rest:
         run.log("WARN", "check-hotfix takes no arguments, ignored", found=len(arguments.rest))
     try:
-        refresh_pointer(_new_boot(run, find_inputs(run) or Inputs("", ""), arguments))
+        check_hotfix_alone(_new_boot(run, find_inputs(run) or Inputs("", ""), arguments))
     except Exception as error:  # noqa: BLE001 - door 3: this command exits 0 whatever happens
-        run.event("CheckHotfix", f"check-hotfix outcome=failed {error!r}", ERROR, run.started_ns)
+        cause = str(error) if isinstance(error, (FairleadError, OSError)) else repr(error)
+        message = f"check-hotfix outcome=failed error={cause}"
+        run.event("CheckHotfix", message, ERROR, run.started_ns)
+        run.log("WARN", "check-hotfix", outcome="failed", reason=cause)
     return 0
 
 
 def _download_hotfix(run: Run, arguments: Arguments) -> int:
-    from fairlead.agent.stages.download_hotfix import download_hotfix, read_resolution
+    from fairlead.agent.stages.fix_path import download_hotfix_alone
+    from fairlead.agent.stages.read_pointer import read_resolution
     from fairlead.agent.stages.stage import Inputs
 
     if arguments.rest:
@@ -237,7 +241,7 @@ def _download_hotfix(run: Run, arguments: Arguments) -> int:
         resolution = read_resolution(boot, current)
         print_out(encode_json(resolution.encode()) + "\n")
         return 0
-    end = download_hotfix(boot)
+    end = download_hotfix_alone(boot)
     run.log("INFO", "download-hotfix", outcome=end.outcome, cause=end.cause)
     return 0
 

@@ -10,7 +10,6 @@ directory that stands for a machine never reboots, so nothing is kept there.
 
 from __future__ import annotations
 
-import errno
 import posix as os
 
 from fairlead.agent.files import find_file, write_atomically
@@ -58,6 +57,8 @@ def take_turn(run: Run) -> int | None:
     Return the descriptor that holds the turn, or None where there is nothing to hold it by. Raises
     UnavailableError where waiting would be for ever.
     """
+    # Also without a lock: the agent that provisions in our place reports nothing, we do.
+    run.host.environment[HELD] = run.id
     if run.host.is_directory:
         return None
     try:
@@ -67,7 +68,6 @@ def take_turn(run: Run) -> int | None:
     except OSError as error:
         run.log("WARN", "no lock, so a second agent could run beside this one", error=str(error))
         return None
-    run.host.environment[HELD] = run.id
     return descriptor
 
 
@@ -77,6 +77,8 @@ def _open_lock(path: str) -> int:
     try:
         return os.open(path, how, 0o600)
     except OSError as error:
+        import errno
+
         if error.errno != errno.ELOOP:  # what O_NOFOLLOW says of a link
             raise
     os.unlink(path)

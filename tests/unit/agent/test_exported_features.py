@@ -110,6 +110,6 @@ def test_a_foreign_agent_is_started_with_the_features_in_every_stage() -> None:
 
     assert run_boot(boot, BOOT_STAGES, __version__) == 0
 
-    assert sorted(foreign.environments) == ["check-hotfix", "download-hotfix", "provision"]
+    assert sorted(foreign.environments) == ["check-hotfix", "provision", "version"]
     assert {environment["A"] for environment in foreign.environments.values()} == {"1"}
     assert "PATH" in foreign.environments["provision"]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from fairlead import __version__
 from fairlead.agent.host import is_executable_file
-from fairlead.agent.stages.download_hotfix import read_resolution
+from fairlead.agent.stages.other_agent import baked_version, prove_staged_agent
+from fairlead.agent.stages.read_pointer import read_resolution
 from fairlead.agent.stages.stage import done, skipped
 from fairlead.errors import UnavailableError
 
@@ -15,31 +15,44 @@ if TYPE_CHECKING:
 
 def choose_agent(boot: Boot) -> StageEnd:
     """Afterwards `boot.agent` names the program that provisions; '' is this process."""
-    boot.agent = boot.foreign_agent
     staged = boot.run.layout.staged_agent
     if not is_executable_file(boot.run.host, staged):
         return skipped("no staged agent")
-    resolution = read_resolution(boot, _baked_version(boot))
-    boot.run.record.note("hotfix", {"resolved": resolution.resolved, "upgrade": resolution.upgrade})
+    version = _wanted_version(boot, staged)
+    from fairlead.agent.hotfix.allowed import refuse_unless_allowed
+
+    refuse_unless_allowed(boot, version)
+    boot.doing(f"proving staged agent {version}")
+    prove_staged_agent(boot, version)
+    said = _bring_its_script_files(boot, version)
+    boot.agent = staged
+    fact = boot.hotfix_fact()
+    fact.wanted = fact.used = version
+    fact.cause = ""
+    boot.note_hotfix()
+    return done(f"staged agent {version}{said}")
+
+
+def _wanted_version(boot: Boot, staged: str) -> str:
+    try:
+        baked = baked_version(boot)
+    except UnavailableError as error:
+        raise UnavailableError(f"{staged} is there, but {error}") from error
+    resolution = read_resolution(boot, baked)
     if not resolution.upgrade:
         raise UnavailableError(f"{staged} is there, but no pointer asks for it")
-    from fairlead.agent.stages.other_agent import prove_staged_agent
-
-    prove_staged_agent(boot, resolution.resolved)
-    boot.agent = staged
-    return done(f"staged agent {resolution.resolved}")
+    return resolution.resolved
 
 
-def _baked_version(boot: Boot) -> str:
-    """Return the version that a staged agent must be a fix of."""
-    if not boot.foreign_agent:
-        return __version__
-    from fairlead.agent.stages.other_agent import ask_foreign_version
+def _bring_its_script_files(boot: Boot, version: str) -> str:
+    """Write the script files that came with a fix of ours; what fails here refuses the fix."""
+    if boot.foreign_agent:
+        return ""  # it carries them inside, and writes them itself
+    from fairlead.agent.hotfix.script_files import files_of_fix, write_script_files
 
-    version = ask_foreign_version(boot)
-    if not version:
-        raise UnavailableError(
-            f"{boot.run.layout.staged_agent} is there, but {boot.foreign_agent} does not say "
-            "which version it would replace"
-        )
-    return version
+    path = files_of_fix(boot.run.host, version)
+    if not path:
+        return ""
+    boot.doing(f"writing script files of {version}")
+    count = write_script_files(boot.run.host, path, only_replaces=True)
+    return f", {count} script files written"

@@ -1,57 +1,56 @@
 """
-Decide from the pointer file whether a fix is meant for this agent, and stage it.
+Bring what the pointer file names for this agent: script files first, then the agent itself.
 
-Resolution and gate are contract/hotfix_pointer.py: the entry of this agent's own base or nothing,
-and only a strictly higher patch of the same base.
+Resolution and gate are contract/hotfix/pointer.py: the entry of this agent's own base or nothing,
+and only a strictly higher patch of the same base. Runs in the process of the fix path.
 """
 
 from __future__ import annotations
 
-from fairlead import __version__
-from fairlead.agent.files import find_file
 from fairlead.agent.host import is_regular_file
-from fairlead.agent.stages.stage import skipped
-from fairlead.errors import UnavailableError
+from fairlead.agent.stages.other_agent import baked_version
+from fairlead.agent.stages.read_pointer import read_resolution
+from fairlead.agent.stages.stage import done, skipped
+from fairlead.contract.image_version import may_upgrade
+from fairlead.errors import FairleadError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fairlead.agent.stages.stage import Boot, StageEnd
     from fairlead.contract.hotfix.pointer import Resolution
 
-# At most 20 s to download and install: spec/hotfix.md section 3.
-INSTALL_DEADLINE_S = 20.0
-
 
 def download_hotfix(boot: Boot) -> StageEnd:
-    """Afterwards a wanted fix is staged beside the baked agent."""
-    run = boot.run
-    if not is_regular_file(run.host, run.layout.pointer):
+    """Afterwards a wanted fix is staged beside the baked agent, and script files are written."""
+    if not is_regular_file(boot.run.host, boot.run.layout.pointer):
         return skipped("no pointer file")
-    if boot.foreign_agent:
-        from fairlead.agent.stages.other_agent import ask_foreign_agent
-
-        return ask_foreign_agent(boot, "download-hotfix", INSTALL_DEADLINE_S)
-    resolution = read_resolution(boot, __version__)
-    run.record.note("hotfix", {"resolved": resolution.resolved, "upgrade": resolution.upgrade})
+    baked = baked_version(boot)
+    resolution = read_resolution(boot, baked)
+    fact = boot.hotfix_fact()
+    fact.baked = baked
+    fact.wanted = resolution.resolved if resolution.upgrade else ""
+    boot.note_hotfix()
+    scripts = _bring_script_files(boot, resolution)
     if not resolution.upgrade:
         wanted = resolution.resolved or "none"
-        return skipped(f"hotfix for {__version__}: {wanted}, not an upgrade")
-    return stage_hotfix(resolution)
+        said = f"hotfix for {baked}: {wanted}, not an upgrade"
+        return done(f"{scripts}; {said}") if scripts else skipped(said)
+    from fairlead.agent.hotfix.stage_fix import stage_fix
+
+    said = stage_fix(boot, resolution.resolved)
+    return done(f"{scripts}; {said}" if scripts else said)
 
 
-def read_resolution(boot: Boot, current: str) -> Resolution:
-    """Return what the pointer file means for an agent of this version."""
-    from fairlead.contract.hotfix.pointer import parse_pointer, resolution_of
+def _bring_script_files(boot: Boot, resolution: Resolution) -> str:
+    """Return in words what became of them; '' if none are asked for. The agent's fix is apart."""
+    if not may_upgrade(resolution.current, resolution.scripts):
+        return ""
+    from fairlead.agent.hotfix.script_files import NODE_CUSTOM_DATA, write_script_files
 
-    text = find_file(boot.run.host, boot.run.layout.pointer)
-    pointer = parse_pointer(text or b"")
-    if pointer.problem and text is not None:
-        boot.run.log("WARN", "hotfix pointer not usable", problem=pointer.problem)
-    return resolution_of(pointer, current)
-
-
-def stage_hotfix(resolution: Resolution) -> StageEnd:
-    """Install the resolved version beside the baked agent."""
-    raise UnavailableError(
-        f"hotfix {resolution.resolved} is wanted, but this agent carries no package installer"
-    )
+    boot.doing(f"writing script files {resolution.scripts}")
+    try:
+        count = write_script_files(boot.run.host, NODE_CUSTOM_DATA)
+    except (FairleadError, OSError) as error:
+        boot.run.log("WARN", "script files not written", cause=str(error))
+        return f"scripts {resolution.scripts} not written: {error}"
+    return f"scripts {resolution.scripts}: {count} files written"

@@ -6,8 +6,6 @@ Whatever happens here becomes an Outcome; the door in agent/boot.py turns an exc
 
 from __future__ import annotations
 
-from errno import E2BIG
-
 from fairlead.agent.aks.command import BOOTSTRAP_COMMAND
 from fairlead.agent.aks.script_environment import (
     read_components,
@@ -34,6 +32,9 @@ SIGNALLED = 128
 # What the AKS scripts may put on the machine's own disk; re-rooted when a directory is the node.
 _NODE_DIRECTORIES = ("/opt/azure/", "/var/log/azure/")
 
+# With it a fix of ours is told what it is: see agent/hotfix/handed_fact.py.
+HANDED_FACT = "FAIRLEAD_HOTFIX"
+
 # NBC commands carry the same secrets as a node config, under these names.
 SECRET_VARIABLES = (
     "TLS_BOOTSTRAP_TOKEN",
@@ -51,6 +52,10 @@ def provision(boot: Boot) -> StageEnd:
     """Afterwards `boot.outcome` says how provisioning ended; a failure raises after setting it."""
     if not (boot.inputs.node_config or boot.inputs.nbc_command):
         raise InputError("--provision-config or --nbc-cmd is required")
+    if handed := boot.run.host.environment.pop(HANDED_FACT, ""):
+        from fairlead.agent.hotfix.handed_fact import take_fact
+
+        take_fact(boot, handed)
     if boot.agent:
         outcome = _provision_elsewhere(boot)
     elif boot.inputs.nbc_command:
@@ -114,15 +119,17 @@ def _run_nbc_command(boot: Boot) -> Outcome:
 
 
 def _run_child(boot: Boot, command: list[str], environment: dict[str, str]) -> Outcome:
-    for name, value in environment.items():
-        if "\0" in value:
-            raise InputError("holds a NUL byte, which no environment can carry", field=name)
+    if "\0" in "".join(environment.values()):
+        name = next(name for name, value in environment.items() if "\0" in value)
+        raise InputError("holds a NUL byte, which no environment can carry", field=name)
     lines = RedactedLines(boot.run.redactor, lambda text: boot.run.host.say(text.encode()))
     # An agent that a script starts takes its own turn.
     own = {name: value for name, value in environment.items() if name != HELD}
     try:
         finished = boot.run.host.run(command, environment=own, on_output=lines.feed)
     except OSError as error:
+        from errno import E2BIG
+
         if error.errno != E2BIG:
             raise
         from fairlead.agent.aks.environment_size import too_large
@@ -160,16 +167,27 @@ def _provision_elsewhere(boot: Boot) -> Outcome:
     )
 
     words = ["provision", *provision_flags(boot)]
-    finished = run_other_agent(boot, boot.agent, words, PROVISION_DEADLINE_S)
+    finished = run_other_agent(boot, boot.agent, words, PROVISION_DEADLINE_S, _handed(boot))
     if boot.agent == boot.foreign_agent or not _died(boot, finished):
         return _outcome_of(boot, finished)
     cause = "hangs" if finished.is_timeout else f"died with exit code {finished.exit_code}"
     boot.run.log("ERROR", "staged agent gave no verdict, the baked one goes on", cause=cause)
     boot.run.record.note("fell_back", f"staged agent {cause}")
+    fact = boot.hotfix_fact()
+    fact.used, fact.cause = "", f"staged agent {cause} while it provisioned"
+    boot.note_hotfix()
     boot.agent = boot.foreign_agent
     provision(boot)
     assert boot.outcome is not None  # noqa: S101 - provision sets it or raises
     return boot.outcome
+
+
+def _handed(boot: Boot) -> dict[str, str]:
+    if boot.foreign_agent:
+        return {}
+    from fairlead.agent.hotfix.handed_fact import hand_fact
+
+    return {HANDED_FACT: hand_fact(boot)}
 
 
 def _died(boot: Boot, finished: Finished) -> bool:
