@@ -25,6 +25,7 @@ COMMANDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "check-hotfix": ((), ()),
     "download-hotfix": (("current-version",), ("dry-run", "json")),
     "boot": (("containerd-version",), ("again",)),
+    "change": (("from", "containerd-version"), ()),
     "find-document": ((), ()),
     "conclude": ((), ()),
     "report": ((), ("json", "all")),
@@ -39,6 +40,8 @@ usage: fairlead-node COMMAND [FLAGS]
 
   boot              the whole flow: features, hotfix, provision; once per document and boot,
                     --again runs it again
+  change            take this node to the boot document --from FILE, in place: its service boots
+                    from it, and exits as that did; safe to repeat
   find-document     put in place what a credential, seed or drive brings; exit 1 if nothing
   conclude          at the end of a boot that left no verdict: leave one, exit 1
   provision         provision from --provision-config FILE or --nbc-cmd FILE; like boot once per

@@ -118,6 +118,18 @@ def _boot(run: Run, arguments: Arguments) -> int:
     return _run_once(boot, BOOT_STAGES, arguments, turn)
 
 
+def _change(run: Run, arguments: Arguments) -> int:
+    from fairlead.agent.early.change import boot_by_service, put_document
+
+    _refuse_rest(arguments)
+    if not arguments.values.get("from"):
+        raise InputError("--from FILE is required: the boot document to change to")
+    is_new = put_document(run, run.host.read_file(arguments.values["from"]))
+    if run.host.is_directory:
+        return _boot(run, arguments)  # nothing is started there, so it is done here
+    return boot_by_service(run, is_new=is_new)
+
+
 def _run_once(boot: Boot, stages: tuple[Stage, ...], arguments: Arguments, turn: int | None) -> int:
     """Run these stages in our turn, unless the document had its run; end as that run did."""
     from fairlead.agent.boot import report_back, run_boot
@@ -267,6 +279,7 @@ def _self_test(run: Run, arguments: Arguments) -> int:
 
 COMMANDS = {
     "boot": _boot,
+    "change": _change,
     "find-document": _find_document,
     "conclude": _conclude,
     "provision": _provision,
