@@ -321,7 +321,9 @@ DECISIONS = {
     "0022-locks-and-bill-of-materials.md": "319665f62963bd6e",
     "0027-a-fix-in-a-process-of-its-own.md": "59d60e87e320948f",
     "0031-empty-values-of-a-kubelet.md": "5cee97f2000c61ef",
+    "0032-parts-of-the-bundle.md": "590907ee92ad79ff",
     "0041-an-attempt-is-counted.md": "df914ce754341178",
+    "0044-the-bars-of-a-boot.md": "5fe765483e8d5bd2",
 }
 
 

@@ -242,7 +242,7 @@ def test_boot_honours_the_environment_names_of_the_aks_launcher(tmp_path: Path) 
     assert found.returncode == 0, found.stderr
     assert calls.read_text().splitlines() == [
         "check-hotfix --layout=aks",
-        "download-hotfix --layout=aks",
+        "version",
         f"provision --provision-config={tmp_path}/config.json --layout=aks",
     ]
 

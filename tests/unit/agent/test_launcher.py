@@ -103,7 +103,7 @@ def test_a_pointer_for_another_base_changes_nothing() -> None:
     exit_code, report = boot_sim(host)
 
     assert exit_code == 0
-    assert report.facts["hotfix"] == {"resolved": "", "upgrade": False}
+    assert report.facts["hotfix"] == {"baked": __version__}
     assert outcomes(report)["provision"] == "done"
 
 
@@ -211,7 +211,7 @@ def test_a_staged_file_without_the_execute_bit_is_no_agent() -> None:
     assert cause(boot_sim(host)[1], "choose-agent") == "no staged agent"
 
 
-def test_the_program_that_bin_path_names_does_every_stage() -> None:
+def test_the_program_that_bin_path_names_asks_and_provisions_and_says_what_a_fix_must_fit() -> None:
     host = make_sim_host(make_disk({**aks_files(), **HOTFIX_ON, **POINTER}))
     host.programs[FOREIGN] = exit_with(0)
 
@@ -220,7 +220,7 @@ def test_the_program_that_bin_path_names_does_every_stage() -> None:
     assert exit_code == 0
     assert host.started == [
         [FOREIGN, "check-hotfix"],
-        [FOREIGN, "download-hotfix"],
+        [FOREIGN, "version"],
         [FOREIGN, "provision", f"--provision-config={CONFIG_PATH}"],
     ]
 

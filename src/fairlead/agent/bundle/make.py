@@ -8,11 +8,11 @@ between Python versions. What only readers and type checkers need is left out: d
 annotations, line numbers and what stands under TYPE_CHECKING. An error of the agent is told in
 words and never as a traceback; who wants one removes the bundle and runs the sources.
 
-The file is one block and the codes of the modules. The block is the magic number of the
-interpreter, a checksum of the rest of it with a key that is the sources' own, and, marshalled,
-the code of load.py and a table: module name to a marshalled tuple of whether it is a package,
-what it imports at its top, where its code begins, how long it is, and its checksum.
-deploy/node/launcher.py reads the block.
+The file is one block and its parts. The block is the magic number of the interpreter, a checksum
+of the rest of it with a key that is the sources' own, and, marshalled, the code of load.py and a
+table: module name to the number of its part, and of each part where it begins, how long it is, and
+its checksum. A part is a marshalled dict: module name to whether it is a package, what of ours must
+run before it, and its code. deploy/node/launcher.py reads the block.
 """
 
 from __future__ import annotations
@@ -29,11 +29,28 @@ from types import CodeType
 # As the interpreter names its own .pyc files: its kind and version.
 BUNDLE = f"{sys.implementation.cache_tag}.bundle"
 
-# The launcher reads this much before it knows anything. The table takes half of it.
-BLOCK_BYTES = 32 * 1024
+# The launcher reads this much before it knows anything. The table takes two thirds of it.
+BLOCK_BYTES = 24 * 1024
 
 # As in load.py, which this must not import: it runs as a script, too.
-MODULE_KEY = 20261116
+PART_KEY = 20261116
+
+# One part for every command, two more for those that provision by scripts, one more for a boot:
+# these modules and what they import at their top. Every other module is a part by itself. None of
+# them is above 128 KiB, from where on the C library asks the kernel for each buffer.
+ALWAYS_TOGETHER = (
+    ("fairlead.agent.main", "fairlead.agent.report.status"),
+    ("fairlead.agent.boot", "fairlead.agent.aks.components"),
+    (
+        "fairlead.agent.aks.environment",
+        "fairlead.agent.aks.containerd_version",
+        "fairlead.agent.aks.containerd_config_text",
+    ),
+    ("fairlead.agent.boot_stages", "fairlead.agent.early.find_document"),
+)
+
+# Of a module: is it a package, what of ours must run before it, its code.
+Compiled = tuple[bool, tuple[str, ...], CodeType]
 
 LOADER = "fairlead.agent.bundle.load"
 
@@ -77,24 +94,48 @@ def key_of(sources: dict[str, bytes]) -> int:
 def make_bundle(sources: dict[str, bytes]) -> bytes:
     """Return the bundle of these sources. Raises ValueError if its table is too large."""
     key = key_of(sources)
-    paths = {_module_name(path): path for path in sources}
-    table, codes, at = {}, [], BLOCK_BYTES
-    for name, path in paths.items():
-        tree = slim_tree(sources[path])
-        code = marshal.dumps(_compile(tree, path))
-        needs = tuple(_needs_of(tree, name, paths))
-        is_package = path.endswith("/__init__.py")
-        entry = (is_package, needs, at, len(code), source_hash(MODULE_KEY, code))
-        table[name] = marshal.dumps(entry)
-        codes.append(code)
-        at += len(code)
-    loader = marshal.loads(codes[list(paths).index(LOADER)])
-    block = marshal.dumps({"code": loader, "table": table})
+    modules = _compile_all({_module_name(path): path for path in sources}, sources)
+    places: dict[str, int] = {}
+    parts: list[tuple[int, int, bytes]] = []
+    contents, at = [], BLOCK_BYTES
+    for names in _parts_of(modules):
+        content = marshal.dumps({name: modules[name] for name in names})
+        places.update(dict.fromkeys(names, len(parts)))
+        parts.append((at, len(content), source_hash(PART_KEY, content)))
+        contents.append(content)
+        at += len(content)
+    block = marshal.dumps({"code": modules[LOADER][2], "table": (places, parts)})
     room = BLOCK_BYTES - len(MAGIC_NUMBER) - len(source_hash(key, b""))
     if len(block) > room:
         raise ValueError(f"the table takes {len(block)} bytes, expected at most {room}")
     block = block.ljust(room, b"\0")
-    return b"".join([MAGIC_NUMBER, source_hash(key, block), block, *codes])
+    return b"".join([MAGIC_NUMBER, source_hash(key, block), block, *contents])
+
+
+def _compile_all(paths: dict[str, str], sources: dict[str, bytes]) -> dict[str, Compiled]:
+    compiled = {}
+    for name, path in paths.items():
+        tree = slim_tree(sources[path])
+        needs = tuple(_needs_of(tree, name, paths))
+        compiled[name] = (path.endswith("/__init__.py"), needs, _compile(tree, path))
+    return compiled
+
+
+def _parts_of(modules: dict[str, Compiled]) -> list[list[str]]:
+    """Return the names of each part, every module in one."""
+    parts: list[list[str]] = []
+    left = dict.fromkeys(modules)
+    for roots in (*ALWAYS_TOGETHER, *((name,) for name in modules)):
+        pending, part = list(roots), []
+        while pending:
+            name = pending.pop()
+            if name in left:
+                del left[name]
+                part.append(name)
+                pending += modules[name][1] if roots in ALWAYS_TOGETHER else ()
+        if part:
+            parts.append(sorted(part))
+    return parts
 
 
 def _compile(tree: ast.Module, path: str) -> CodeType:
