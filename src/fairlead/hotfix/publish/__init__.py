@@ -1,0 +1,1 @@
+"""Keys, signed metadata, packages and repositories: all that is written into a depot."""
