@@ -13,11 +13,8 @@ module for a start that cannot use the bundle. Two builds of one commit give the
 import argparse
 import compileall
 import gzip
-import hashlib
-import os
 import py_compile
 import shutil
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -27,9 +24,10 @@ sys.path.insert(0, str(REPOSITORY / "src"))
 
 from fairlead.agent.bundle.make import key_of, read_sources  # noqa: E402
 from fairlead.agent.bundle.make import main as write_bundle  # noqa: E402
+from fairlead.hotfix.publish.packing import pack_deb, pack_rpm, settle, source_epoch  # noqa: E402
 
 SOURCE = REPOSITORY / "src" / "fairlead"
-SHIPPED = ("__init__.py", "errors.py", "contract", "agent")
+SHIPPED = ("__init__.py", "errors.py", "contract", "trust", "agent")
 
 INSTALLED = "usr/lib/fairlead"
 PROGRAM = "fairlead-node"
@@ -51,7 +49,8 @@ AKS_NAMES = {
 }
 
 # Run with -I: no environment and no working directory on the import path; and with -S: no
-# site-packages, which saves 2.5 ms, and 25 ms where somebody dropped a .pth file.
+# site-packages, which saves 2.5 ms, and 25 ms where somebody dropped a .pth file; and with -X utf8:
+# the C library's conversions of names and arguments cost a fourteenth of a start.
 LAUNCHER = REPOSITORY / "deploy" / "node" / "launcher.py"
 
 
@@ -60,8 +59,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Build the agent's tree, .deb and .rpm.")
     parser.add_argument("output", type=Path, help="the directory to build into, e.g. build")
     parser.add_argument("--version", help="YYYYMM.DD.PATCH; the default is the source's own")
+    parser.add_argument("--sources", action="store_true", help="lay out the sources, and no more")
     arguments = parser.parse_args()
     version = arguments.version or source_version()
+    if arguments.sources:
+        lay_out(arguments.output, version)
+        return 0
     tree = build_tree(arguments.output / "agent", version)
     sys.stdout.write(f"{tree / INSTALLED / PROGRAM}\n")
     if shutil.which("dpkg-deb") is None:
@@ -135,14 +138,6 @@ def put_gzipped(path: Path, text: str) -> None:
     path.write_bytes(gzip.compress(text.encode(), 9, mtime=0))
 
 
-def settle(root: Path, epoch: int) -> None:
-    """Give the root and all below it the mode and time that a package carries, whatever umask."""
-    for path in (root, *sorted(root.rglob("*"))):
-        if not path.is_symlink():
-            path.chmod(0o755 if path.is_dir() or os.access(path, os.X_OK) else 0o644)
-        os.utime(path, (epoch, epoch), follow_symlinks=False)
-
-
 def packaging_text(name: str, values: dict[str, str]) -> str:
     """Return a file of packaging/ with these values, and the scripts both packages share, in it."""
     text = (PACKAGING / name).read_text()
@@ -158,36 +153,17 @@ def build_deb(output: Path, version: str) -> Path:
     """Pack the sources and units as a .deb whose bytes depend on the commit only."""
     root = output / "deb-root"
     lay_out_package(root, version)
-    epoch = source_epoch()
+    epoch = source_epoch(REPOSITORY)
     date = time.strftime("%a, %d %b %Y %H:%M:%S +0000", time.gmtime(epoch))
     values = {"VERSION": version, "DATE": date}
     put_gzipped(root / DOCUMENTS / "changelog.gz", packaging_text("changelog", values))
     (root / LINTIAN).parent.mkdir(parents=True)
     shutil.copy(PACKAGING / "lintian-overrides", root / LINTIAN)
-    sums = md5_sums(root)
-    (root / "DEBIAN").mkdir()
-    (root / "DEBIAN/md5sums").write_text(sums)
-    for name, mode in (("control", 0o644), ("postinst", 0o755), ("prerm", 0o755)):
-        (root / "DEBIAN" / name).write_text(packaging_text(name, values))
-        (root / "DEBIAN" / name).chmod(mode)
-    settle(root, epoch)
+    names = ("control", "postinst", "prerm")
     package = output / f"fairlead-node_{version}_all.deb"
-    command = ["dpkg-deb", "--root-owner-group", "-Zgzip", "--build", str(root), str(package)]
-    environment = {**os.environ, "SOURCE_DATE_EPOCH": str(epoch)}
-    subprocess.run(command, check=True, env=environment, stdout=subprocess.DEVNULL)
-    shutil.rmtree(root)
+    control = {name: packaging_text(name, values) for name in names}
+    pack_deb(root, control, package, epoch)
     return package
-
-
-def md5_sums(root: Path) -> str:
-    """Return what dpkg compares installed files with: it finds damage, and proves nothing."""
-    files = [path for path in sorted(root.rglob("*")) if path.is_file() and not path.is_symlink()]
-    lines = [
-        f"{hashlib.md5(path.read_bytes(), usedforsecurity=False).hexdigest()}  "
-        f"{path.relative_to(root)}\n"
-        for path in files
-    ]
-    return "".join(lines)
 
 
 def build_rpm(output: Path, version: str) -> Path:
@@ -196,7 +172,7 @@ def build_rpm(output: Path, version: str) -> Path:
     root = top / "root"
     shutil.rmtree(top, ignore_errors=True)
     lay_out_package(root, version)
-    epoch = source_epoch()
+    epoch = source_epoch(REPOSITORY)
     settle(root, epoch)
     marks = {f"{DOCUMENTS}/copyright": "%license ", MANUAL: "%doc "}
     packed = [str(path.relative_to(root)) for path in sorted(root.rglob("*")) if not path.is_dir()]
@@ -207,35 +183,9 @@ def build_rpm(output: Path, version: str) -> Path:
     day = time.strftime("%a %b %d %Y", time.gmtime(epoch))
     values = {"VERSION": version, "FILES": "\n".join(directories + files), "DAY": day}
     spec.write_text(packaging_text("fairlead-node.spec", values))
-    settings = {
-        "_topdir": str(top),
-        "_buildhost": "reproducible",
-        "_binary_payload": "w9.gzdio",
-        "use_source_date_epoch_as_buildtime": "1",
-        "clamp_mtime_to_source_date_epoch": "1",
-    }
-    defines = [f"--define={name} {value}" for name, value in settings.items()]
-    # The installed files are the build root itself; rpmbuild removes it when it is done.
-    command = ["rpmbuild", "-bb", "--noclean", f"--buildroot={root}", "--quiet", *defines]
-    environment = {**os.environ, "SOURCE_DATE_EPOCH": str(epoch)}
-    subprocess.run([*command, str(spec)], check=True, env=environment, stdout=subprocess.DEVNULL)
     package = output / f"fairlead-node-{version}-1.noarch.rpm"
-    (top / "RPMS/noarch" / package.name).rename(package)
-    shutil.rmtree(top)
+    pack_rpm(top, spec, package, epoch)
     return package
-
-
-def source_epoch() -> int:
-    """Return the time of the commit, or a fixed one outside a repository."""
-    if "SOURCE_DATE_EPOCH" in os.environ:
-        return int(os.environ["SOURCE_DATE_EPOCH"])
-    shown = subprocess.run(
-        ["git", "-C", str(REPOSITORY), "log", "-1", "--format=%ct"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return int(shown.stdout) if shown.returncode == 0 else 1_700_000_000
 
 
 if __name__ == "__main__":
