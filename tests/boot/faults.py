@@ -142,7 +142,6 @@ def limit_memory(machine: Machine, mebibytes: int) -> None:
     """Give the running node so much memory and no more."""
     group = CGROUPS / "memory" / machine.node.name
     group.mkdir()
-    machine.stack.callback(group.rmdir)
     machine.stack.callback(stop_node, machine.node)
     (group / "memory.limit_in_bytes").write_text(str(mebibytes << 20))
     (group / "cgroup.procs").write_text(str(machine.node.leader))

@@ -45,8 +45,8 @@ Server(("127.0.0.1", 10248), Health).serve_forever()
 
 
 @cache
-def node_image(suite: str) -> tuple[Path, ...]:
-    """Return the layers of the image, the first on top."""
+def node_image(suite: str, version: str = "") -> tuple[Path, ...]:
+    """Return the layers of the image, the first on top; version: of its agent, if not ours."""
     layer = ROOTS / "node-programs"
     for name, text in (("containerd", CONTAINERD), ("kubelet", KUBELET)):
         program = layer / "usr/bin" / name
@@ -56,4 +56,4 @@ def node_image(suite: str) -> tuple[Path, ...]:
             half.write_text(text)
             half.chmod(0o755)
             half.replace(program)
-    return layer, agent_layer(suite), base_root(suite)
+    return layer, agent_layer(suite, version), base_root(suite)

@@ -54,44 +54,47 @@ users: []
 
 
 @cache
-def base_root(suite: str) -> Path:
-    """Return the root of this suite; the first caller makes it in about 30 s, others wait."""
-    recipe = "\n".join((suite, *PACKAGES, CLOUD_CONFIG, CHECK_VALID_UNTIL))
+def base_root(suite: str, packages: tuple[str, ...] = PACKAGES) -> Path:
+    """Return a root of this suite; the first caller makes it in about 30 s, others wait."""
+    recipe = "\n".join((suite, *packages, CLOUD_CONFIG, CHECK_VALID_UNTIL))
     digest = hashlib.sha256(recipe.encode()).hexdigest()[:12]
     root = ROOTS / f"{suite}-{digest}"
     ROOTS.mkdir(parents=True, exist_ok=True)
     with (ROOTS / f"{suite}.lock").open("w") as lock:
         flock(lock, LOCK_EX)
         if not root.exists():
-            _make_root(suite, root)
+            _make_root(suite, root, packages)
     return root
 
 
-def _make_root(suite: str, root: Path) -> None:
+def _make_root(suite: str, root: Path, packages: tuple[str, ...]) -> None:
     half = root.with_name(f"{root.name}.half-{os.getpid()}")
     command = [
-        *("mmdebstrap", "--quiet", "--variant=minbase", f"--include={','.join(PACKAGES)}"),
+        *("mmdebstrap", "--quiet", "--variant=minbase", f"--include={','.join(packages)}"),
         *(f"--aptopt={CHECK_VALID_UNTIL}", suite, str(half)),
     ]
     try:
         subprocess.run(command, check=True, timeout=600)
         (half / "etc/apt/apt.conf.d/99mmdebstrap").unlink(missing_ok=True)
-        (half / "etc/cloud/cloud.cfg.d/99-fairlead-test.cfg").write_text(CLOUD_CONFIG)
+        settings = half / "etc/cloud/cloud.cfg.d"
+        settings.mkdir(parents=True, exist_ok=True)
+        (settings / "99-fairlead-test.cfg").write_text(CLOUD_CONFIG)
         half.rename(root)
     finally:
         shutil.rmtree(half, ignore_errors=True)
 
 
 @cache
-def agent_layer(suite: str) -> Path:
+def agent_layer(suite: str, version: str = "", packages: tuple[str, ...] = PACKAGES) -> Path:
     """
     Return what installing the agent's .deb adds to a root: the directory to lay over it.
 
     The package is built from the sources and installed by dpkg, as an image's builder would.
+    version: what it is told to be, if not the version of the sources. packages: of the root.
     """
-    package = _build_package()
+    package = _build_package(version)
     digest = hashlib.sha256(package.read_bytes()).hexdigest()[:12]
-    base = base_root(suite)
+    base = base_root(suite, packages)
     layer = ROOTS / f"{base.name}.agent-{digest}"
     with (ROOTS / f"{suite}.lock").open("w") as lock:
         flock(lock, LOCK_EX)
@@ -109,7 +112,7 @@ def _remove_old_layers(suite: str) -> None:
             shutil.rmtree(old, ignore_errors=True)
 
 
-def _build_package() -> Path:
+def _build_package(version: str) -> Path:
     sys.path.insert(0, str(REPOSITORY / "deploy" / "node"))
     from build_agent import build_deb, source_version
 
@@ -117,7 +120,7 @@ def _build_package() -> Path:
     output.mkdir(parents=True, exist_ok=True)
     package = ROOTS / f"fairlead-node-{os.getpid()}.deb"
     try:
-        return Path(build_deb(output, source_version()).rename(package))
+        return Path(build_deb(output, version or source_version()).rename(package))
     finally:
         shutil.rmtree(output)
 
