@@ -321,6 +321,7 @@ DECISIONS = {
     "0022-locks-and-bill-of-materials.md": "319665f62963bd6e",
     "0025-how-fixes-are-signed-and-published.md": "530ed37e65de6a43",
     "0027-a-fix-in-a-process-of-its-own.md": "59d60e87e320948f",
+    "0028-proofs-read-strictly.md": "ba05c426950249a9",
     "0031-empty-values-of-a-kubelet.md": "5cee97f2000c61ef",
     "0032-parts-of-the-bundle.md": "590907ee92ad79ff",
     "0041-an-attempt-is-counted.md": "df914ce754341178",
