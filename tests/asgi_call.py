@@ -9,9 +9,14 @@ from starlette.types import ASGIApp
 
 
 def ask(
-    app: ASGIApp, method: str, path: str, headers: dict[str, str], body: bytes = b""
+    app: ASGIApp,
+    method: str,
+    path: str,
+    headers: dict[str, str],
+    body: bytes = b"",
+    **scope_besides: Any,
 ) -> tuple[int, bytes]:
-    """Return status and body of the answer."""
+    """Return status and body of the answer. scope_besides: what a server of ours puts there."""
     sent: list[Any] = []
     scope = {
         "type": "http",
@@ -19,6 +24,7 @@ def ask(
         "path": path,
         "query_string": b"",
         "headers": [(name.lower().encode(), value.encode()) for name, value in headers.items()],
+        **scope_besides,
     }
 
     async def receive() -> dict[str, Any]:

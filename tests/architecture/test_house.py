@@ -35,6 +35,7 @@ DOORS = {
     "controller/attempt.py": 1,  # thinking about a pool
     "controller/loop.py": 1,  # a pass over a pool
     "embedded/machines/drive.py": 1,  # a pass over a machine
+    "hotfix/service/http_app.py": 1,  # a web request: a machine's, about fixes
     "hotfix/service/pointers.py": 1,  # a question for a pointer, over either wire
     "payload/app.py": 1,  # a web request: a machine's
 }
