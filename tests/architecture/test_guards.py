@@ -320,6 +320,7 @@ DECISIONS = {
     "0021-nobody-is-stuck.md": "59f0c1bd3dbd851f",
     "0022-locks-and-bill-of-materials.md": "319665f62963bd6e",
     "0025-how-fixes-are-signed-and-published.md": "530ed37e65de6a43",
+    "0026-the-aks-wire.md": "1c63d2ba4e18c250",
     "0027-a-fix-in-a-process-of-its-own.md": "59d60e87e320948f",
     "0028-proofs-read-strictly.md": "ba05c426950249a9",
     "0031-empty-values-of-a-kubelet.md": "5cee97f2000c61ef",
