@@ -99,6 +99,14 @@ class Fault(enum.Enum):
     BREAK = "break"  # ready today, failed now
 
 
+class Role(enum.Enum):
+    """What somebody may do, the least first; each may what the one before it may."""
+
+    VIEWER = "fairlead-viewer"  # look at everything, and plan
+    POOL_OWNER = "fairlead-pool-owner"  # declare pools, and what becomes of their machines
+    PLATFORM = "fairlead-platform"  # change what all pools share, and stop the control plane
+
+
 class EventKind(enum.Enum):
     """Everything that can be told about a pool."""
 
@@ -108,9 +116,20 @@ class EventKind(enum.Enum):
     ROLLOUT_COMPLETED = "RolloutCompleted"
     ROLLOUT_HALTED = "RolloutHalted"
     ROLLOUT_RESUMED = "RolloutResumed"
+    ADOPTION_STARTED = "FixAdoptionStarted"
+    ADOPTION_ENDED = "FixAdoptionEnded"
     CHANGE_HELD = "PlatformChangeHeld"
     CHANGE_CLEARED = "PlatformChangeCleared"
-    MACHINES_CREATED = "MachinesCreated"
+    POOL_DECLARED = "PoolDeclared"
+    POOL_DELETION_ASKED = "PoolDeletionAsked"
+    PLATFORM_DECLARED = "PlatformDeclared"
+    FAULT_ASKED = "FaultAsked"
+    STOP_ASKED = "ControlPlaneStopAsked"
+    ROTATION_ASKED = "AuthorityRotationAsked"
+    MACHINES_CREATED = "MachinesCreated"  # in journals of release 202611.16.0, without names
+    MACHINE_CREATED = "MachineCreated"
+    MACHINE_FAILED = "MachineFailed"
+    MACHINE_GONE = "MachineGone"
     MACHINE_LEAVES = "MachineLeaves"
     DRAIN_SKIPPED = "DrainSkipped"
     REPAIR_STOPPED = "RepairStopped"
