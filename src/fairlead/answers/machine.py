@@ -2,6 +2,7 @@
 
 from fairlead.answers.document import Document, Json, Moment
 from fairlead.answers.event import Event
+from fairlead.answers.fix import MachineFix
 from fairlead.answers.leaf import LeafDifference
 from fairlead.answers.words import Fault, Phase
 
@@ -14,7 +15,8 @@ class MachineAnswer(Document, frozen=True, kw_only=True):
     known any more. booted: what it fetched, or ''. heading_for: what a change in place takes it to,
     or ''. since: when it was told to leave or to change, or stopped being ready. kind, fault,
     boot_ms: what only its edge knows. ignored: what of its node config it did not use at its last
-    boot, as its receipt names it.
+    boot, as its receipt names it. agent: version of the agent that provisioned it, a hotfix's or
+    its image's; '' if it is not known.
     """
 
     name: str
@@ -34,15 +36,23 @@ class MachineAnswer(Document, frozen=True, kw_only=True):
     gone_at: Moment | None = None
     boot_ms: float | None = None
     ignored: tuple[str, ...] = ()
+    agent: str = ""
 
 
 class MachineDetail(MachineAnswer, frozen=True, kw_only=True):
-    """One machine in full. report: what it said of its last boot, or None."""
+    """
+    One machine in full. report: what it said of its last boot, or None; report_problem: why that
+    cannot be shown, or ''.
+
+    fix: the hotfix that it has or lacks; None where no hotfix is known of.
+    """
 
     report: Json
     events: tuple[Event, ...]
     difference: tuple[LeafDifference, ...]
     sentence: str
+    fix: MachineFix | None = None
+    report_problem: str = ""
 
 
 class Machines(Document, frozen=True, kw_only=True):

@@ -3,6 +3,7 @@
 from msgspec import field
 
 from fairlead.answers.document import Document, Json, Moment
+from fairlead.answers.fix import Adoption, PoolFix
 from fairlead.answers.leaf import HeldLeaf
 from fairlead.answers.machine import MachineAnswer
 from fairlead.answers.plan import Plan
@@ -77,7 +78,11 @@ class Verdict(Document, frozen=True, kw_only=True):
 
 
 class PoolAnswer(Standing, frozen=True, kw_only=True):
-    """One pool in short. summary: one short sentence, for a line of a table."""
+    """
+    One pool in short. summary: one short sentence, for a line of a table.
+
+    adoption: machines that are being replaced for a hotfix, or None.
+    """
 
     name: str
     summary: str
@@ -87,6 +92,7 @@ class PoolAnswer(Standing, frozen=True, kw_only=True):
     is_paused: bool
     halted: str
     rollout: RolloutAnswer | None
+    adoption: Adoption | None = None
 
 
 class NotApplied(Document, frozen=True, kw_only=True):
@@ -97,7 +103,12 @@ class NotApplied(Document, frozen=True, kw_only=True):
 
 
 class PoolDetail(PoolAnswer, frozen=True, kw_only=True):
-    """One pool in full. base: a digest of its document, for changes that follow from it."""
+    """
+    One pool in full. base: a digest of its document, for changes that follow from it.
+
+    fixes: hotfixes that some of its machines lack, or should not have. fixes_problem: why that is
+    not known, or ''.
+    """
 
     document: Json
     conditions: tuple[Condition, ...]
@@ -108,6 +119,8 @@ class PoolDetail(PoolAnswer, frozen=True, kw_only=True):
     verdict: Verdict
     not_applied: tuple[NotApplied, ...] = ()
     base: str = ""
+    fixes: tuple[PoolFix, ...] = ()
+    fixes_problem: str = ""
 
 
 class Pools(Document, frozen=True, kw_only=True):
