@@ -6,6 +6,7 @@ from fairlead.answers.document import Document, Json, Moment
 from fairlead.answers.leaf import PlatformLeaf
 from fairlead.answers.plan import Plan
 from fairlead.answers.pool import PoolAnswer
+from fairlead.answers.words import Role
 
 
 class Proposed(Document, frozen=True, kw_only=True):
@@ -69,7 +70,7 @@ class Copied(Document, frozen=True, kw_only=True):
 
 
 class Health(Document, frozen=True, kw_only=True):
-    """What is running."""
+    """What is running. damage: what of the database is not what was written to it."""
 
     version: str
     pid: int
@@ -77,6 +78,44 @@ class Health(Document, frozen=True, kw_only=True):
     payload_endpoint: str
     machines: str
     pools: int
+    damage: tuple[str, ...] = ()
+
+
+class Authority(Document, frozen=True, kw_only=True):
+    """A certificate authority of the payload service. fingerprint: SHA-256, as openssl has it."""
+
+    fingerprint: str
+    since: Moment
+    until: Moment
+    days_left: int
+
+
+class Authorities(Document, frozen=True, kw_only=True):
+    """
+    Which authority machines trust, and the next one if they are told of it already.
+
+    server_until: the end of the certificate that is served with. takes_over_at: when the next
+    authority is the only one; later, while a machine boots that knows the present one only.
+    """
+
+    authority: Authority
+    server_until: Moment | None
+    next: Authority | None = None
+    takes_over_at: Moment | None = None
+
+
+class Identity(Document, frozen=True, kw_only=True):
+    """
+    Who asks, as the control plane sees them.
+
+    because: why they have the role. problems: what is amiss with the roles of others, for those
+    who can do something about it.
+    """
+
+    name: str
+    role: Role
+    because: str
+    problems: tuple[str, ...] = ()
 
 
 class Refusal(Document, frozen=True, kw_only=True):

@@ -16,9 +16,11 @@ from fairlead.answers.machine import MachineDetail, MachineLog, Machines
 from fairlead.answers.pool import PoolDetail, PoolHistory, Pools
 from fairlead.answers.reply import (
     Applied,
+    Authorities,
     Copied,
     Done,
     Health,
+    Identity,
     Leaving,
     PatchedPlatform,
     PatchedPool,
@@ -32,7 +34,10 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 # What is asked: what is answered. A request that is refused is answered with Refused.
 ANSWERS: dict[str, type[Document]] = {
+    "GET /v1/whoami": Identity,
     "GET /v1/health": Health,
+    "GET /v1/certificates": Authorities,
+    "POST /v1/certificates": Authorities,
     "POST /v1/stop": Done,
     "POST /v1/copy": Copied,
     "GET /v1/events": Events,
