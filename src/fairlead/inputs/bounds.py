@@ -19,8 +19,9 @@ LONGEST_WINDOW_S = 7 * DAY_S
 # so that any zone can name it.
 LATEST = datetime(9998, 12, 31, tzinfo=UTC)
 
-# Machines of one pool, on every edge that there is: as many as `make bench` measures in one pool of
-# the embedded edge. Twice as many on their way in a rollout still fit into the memory of a plan.
+# Machines of one pool on any edge: as many as `make bench` measures in one pool of the embedded
+# edge. Twice as many on their way in a rollout still fit into the memory of a plan. An edge that
+# holds fewer says so (Capacity).
 MOST_MACHINES = 20_000
 
 # Bytes of what an owner configures. A machine fetches 4 MiB at most, and its trust bundle, its pull

@@ -84,6 +84,8 @@ EXAMPLES = {
     "rollout.haltAfter": "2",
     "rollout.estimate": "5m",
     "rollout.resume": '"1"',
+    "rollout.replaceWithout.fix": "202604.01.3",
+    "rollout.replaceWithout.request": '"1"',
     "platformChanges.newNodes": "Refresh",
     "platformChanges.maximumAge.routine": "90d",
     "platformChanges.maximumAge.security": "7d",

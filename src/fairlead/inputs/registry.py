@@ -17,6 +17,7 @@ from fairlead.inputs.shape import (
     BUDGET,
     COUNT,
     DURATION,
+    FIX,
     FLAG,
     MACHINES,
     PAUSE,
@@ -68,6 +69,10 @@ SETTING_LEAVES = (
     _setting("rollout.haltAfter", COUNT, "failed machines that halt a rollout"),
     _setting("rollout.estimate", DURATION, "how long replacing one machine takes"),
     _setting("rollout.resume", TEXT, "a value that was not seen before ends a halt once"),
+    _setting("rollout.replaceWithout.fix", FIX, "machines without this hotfix are replaced once"),
+    _setting(
+        "rollout.replaceWithout.request", TEXT, "a value that was not seen before asks once more"
+    ),
     _setting("platformChanges.newNodes", one_of("Hold", "Refresh"), "what new machines boot from"),
     _setting("platformChanges.maximumAge.routine", DURATION, "longest hold of a routine change"),
     _setting("platformChanges.maximumAge.security", DURATION, "longest hold of a security change"),

@@ -232,6 +232,7 @@ VERSION = Shape(
     _text, {"type": "string", "pattern": r"^[0-9]{1,4}\.[0-9]{1,4}\.[0-9]{1,4}(-[0-9A-Za-z.-]+)?$"}
 )
 BASE = Shape(_text, {"type": "string", "pattern": r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$"})
+FIX = Shape(_text, {"type": "string", "pattern": r"^[0-9]{6}\.[0-9]{2}\.[0-9]{1,9}$"})
 STREAM = Shape(_text, {"type": "string", "pattern": r"^[a-z][a-z0-9]*-[0-9]+(\.[0-9]+)*$"})
 COUNT = Shape(_count, {"type": "integer", "minimum": 0, "maximum": LARGEST_NUMBER})
 # More is refused with the reason where it is read.
