@@ -45,7 +45,11 @@ class Machine:
     edge says (a disruption budget, a quota, the end of its flight record).
     reason: why it was told to leave; it stays with the machine. since: when it was told to leave
     or to change, or stopped being ready; None if it does none of these, or nobody noted it.
+    asked_by: who asked for it to leave, or for what makes it leave; '' if nobody did.
     skips_drain: its owner wants it gone without waiting for its drain.
+    agent: version of the agent that provisioned it, a fix's or the one that its image has, as its
+    last boot reported; '' if that is not known. going: what its edge does with it after its drain,
+    which ends by itself unless it takes too long; '' before that.
     """
 
     name: str
@@ -59,7 +63,10 @@ class Machine:
     problem: str = ""
     reason: str = ""
     since: datetime | None = None
+    asked_by: str = ""
     skips_drain: bool = False
+    agent: str = ""
+    going: str = ""
     settings: NodeSettings = field(default_factory=NodeSettings)
 
     @property
@@ -97,12 +104,37 @@ def in_turn(machines: Iterable[Machine]) -> list[Machine]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Pacing:
+    """
+    How an edge that makes machines by itself is to do it; a share is text, like "25%".
+
+    in_place: it replaces none, since our steps change them; it only keeps their number.
+    waits_for_deletion: it replaces what somebody deletes, and nothing else. min_ready: how long a
+    machine must have been ready to count. unhealthy: more unhealthy machines than these, and none
+    is repaired; None means that none ever is. join_timeout: after this a machine that did not
+    become ready is unhealthy; ready_timeout: one that stopped being ready. limits: fewest and most
+    machines, where an autoscaler says how many.
+    """
+
+    max_surge: int | str
+    max_unavailable: int | str
+    in_place: bool = False
+    waits_for_deletion: bool = False
+    min_ready: timedelta = timedelta()
+    unhealthy: int | str | None = None
+    join_timeout: timedelta = timedelta()
+    ready_timeout: timedelta = timedelta()
+    limits: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Template:
     """
     What machines are made from. `revision`, `version` and `machine_template` replace machines
     when they change; the rest is applied in place.
 
-    is_held: an edge that replaces machines by itself must not, for now.
+    is_held: an edge that replaces machines by itself must not, for now. pacing: how it is to make
+    them; None where our own steps do it.
     """
 
     revision: str
@@ -113,11 +145,20 @@ class Template:
     generation: int = 1
     observed_generation: int = 1
     is_held: bool = False
+    pacing: Pacing | None = None
 
     @property
     def is_observed(self) -> bool:
         """Say whether the edge has seen the latest write."""
         return self.observed_generation >= self.generation
+
+
+@dataclass(frozen=True, slots=True)
+class Capacity:
+    """How many machines one pool may have on an edge, and why no more."""
+
+    machines: int
+    why: str
 
 
 class Machines(Protocol):

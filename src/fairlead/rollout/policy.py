@@ -10,15 +10,18 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from fairlead.answers.words import Severity, Strategy
+from fairlead.contract.image_version import is_version
 from fairlead.errors import InputError
 from fairlead.inputs.bounds import LONGEST_S, MOST_MACHINES, read_moment
 from fairlead.inputs.defaults import DEFAULTS
 from fairlead.inputs.leaf import Json, Leaves
 from fairlead.revision.revision import SecretContent
-from fairlead.rollout.machines import NodeSettings
+from fairlead.rollout.machines import NodeSettings, Pacing
 from fairlead.rollout.window import FindZone, Window, parse_window
 
 PER_CENT = 100
+
+MAXIMUM_AGES = [(one, f"platformChanges.maximumAge.{one.value}") for one in Severity]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +30,11 @@ class Budget:
 
     number: int
     is_percent: bool = False
+
+    @property
+    def text(self) -> int | str:
+        """The same as Kubernetes writes it."""
+        return f"{self.number}%" if self.is_percent else self.number
 
     def rounded_up(self, of: int) -> int:
         """Return how many machines this is, a fraction counting as one."""
@@ -47,6 +55,19 @@ class Pause:
     def is_over(self, now: datetime) -> bool:
         """Say whether the pause has ended."""
         return self.until is not None and self.until <= now
+
+
+@dataclass(frozen=True, slots=True)
+class Without:
+    """Machines without this fix are to be replaced, once for every distinct request; or ''."""
+
+    fix: str = ""
+    request: str = ""
+
+    @property
+    def key(self) -> str:
+        """What one request is told from another by."""
+        return f"{self.fix} {self.request}".strip()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +96,7 @@ class Policy:
     max_unhealthy: Budget = field(default_factory=lambda: _budget(DEFAULTS["maxUnhealthy"]))
     force: str = ""
     resume: str = ""
+    without: Without = Without()
     settings: NodeSettings = field(default_factory=NodeSettings)
 
     def replicas_from(self, current: int) -> int:
@@ -93,6 +115,28 @@ class Policy:
         down = self.max_unavailable.rounded_down(desired)
         return down if down or self.surge(desired) else 1
 
+    @property
+    def pacing(self) -> Pacing:
+        """How an edge that makes machines by itself is to do it."""
+        if self.strategy is Strategy.IN_PLACE:
+            # Our own steps repair: the edge does not know which machine is being changed.
+            return Pacing(
+                max_surge=0,
+                max_unavailable=self.max_unavailable.text,
+                in_place=True,
+                limits=self.autoscaling,
+            )
+        return Pacing(
+            max_surge=self.max_surge.text,
+            max_unavailable=self.max_unavailable.text,
+            waits_for_deletion=self.strategy is Strategy.ON_DELETE,
+            min_ready=self.soak,
+            unhealthy=self.max_unhealthy.text if self.auto_repair else None,
+            join_timeout=self.join_timeout,
+            ready_timeout=self.ready_timeout,
+            limits=self.autoscaling,
+        )
+
     def active_pause(self, now: datetime) -> Pause | None:
         """Return the pause that holds at this moment."""
         return self.pause if self.pause and not self.pause.is_over(now) else None
@@ -100,8 +144,7 @@ class Policy:
 
 def policy_of(settings: Leaves, find_zone: FindZone) -> Policy:
     """Return the policy of a pool's settings. Raises InputError by field."""
-    filled = _filled(settings)
-    strategy, surge, unavailable = _budgets_of(settings)
+    filled, (strategy, surge, unavailable) = _filled(settings), _budgets_of(settings)
     return Policy(
         replicas=_number(filled, "replicas"),
         autoscaling=_autoscaling_of(settings),
@@ -123,6 +166,7 @@ def policy_of(settings: Leaves, find_zone: FindZone) -> Policy:
         max_unhealthy=_budget(filled["maxUnhealthy"]),
         force=str(settings.get("force", "")),
         resume=str(settings.get("rollout.resume", "")),
+        without=_without_of(settings, strategy),
         settings=_node_settings_of(filled),
     )
 
@@ -192,6 +236,21 @@ def _autoscaling_of(written: Leaves) -> tuple[int, int] | None:
     return None
 
 
+def _without_of(settings: Leaves, strategy: Strategy) -> Without:
+    path = "rollout.replaceWithout"
+    fix = str(settings.get(f"{path}.fix", ""))
+    request = str(settings.get(f"{path}.request", ""))
+    if fix and strategy is Strategy.IN_PLACE:
+        raise InputError(
+            "has no meaning for InPlace, which replaces no machine",
+            field=f"spec.{path}",
+            hint="fairlead machine delete NAME replaces one; the next boots with the fix",
+        )
+    if fix and not is_version(fix):
+        raise InputError(f"found {fix!r}, expected YYYYMM.DD.PATCH", field=f"spec.{path}.fix")
+    return Without(fix, request) if fix else Without()
+
+
 def _pause_of(settings: Leaves) -> Pause | None:
     pause = settings.get("paused")
     if not isinstance(pause, dict) or not pause["paused"]:
@@ -204,19 +263,15 @@ def _pause_of(settings: Leaves) -> Pause | None:
 
 
 def _maximum_age_of(settings: Leaves) -> dict[Severity, timedelta]:
-    paths = {severity: f"platformChanges.maximumAge.{severity.value}" for severity in Severity}
     return {
-        severity: _duration(settings, path) for severity, path in paths.items() if path in settings
+        severity: _duration(settings, path) for severity, path in MAXIMUM_AGES if path in settings
     }
 
 
 def _node_settings_of(settings: Leaves) -> NodeSettings:
+    labels = sorted([path for path in settings if path.startswith("labels.")])
     return NodeSettings(
-        labels={
-            path.removeprefix("labels."): str(value)
-            for path, value in sorted(settings.items())
-            if path.startswith("labels.")
-        },
+        labels={path.removeprefix("labels."): str(settings[path]) for path in labels},
         taints=tuple(_list(settings, "taints")),
         drain_timeout=_optional_duration(settings, "timeouts.drain"),
     )
