@@ -19,14 +19,19 @@ from fairlead.rollout.record import PoolRecord
 
 
 class Approval(Plan, frozen=True, kw_only=True):
-    """The plan that was agreed to. revision: what was shown as its target, or None if unknown."""
+    """
+    The plan that was agreed to. revision: what was shown as its target, or None if unknown.
+
+    adopts: the request for a fix that it was shown for, or ''; then it is about no other target.
+    """
 
     revision: Revision | None = None
+    adopts: str = ""
 
 
-def approval_of(plan: Plan, revision: Revision) -> Approval:
+def approval_of(plan: Plan, revision: Revision, adopts: str = "") -> Approval:
     """Return the plan as one that is agreed to, with the revision that it shows."""
-    return Approval(**plan.parts(), revision=revision)
+    return Approval(**plan.parts(), revision=revision, adopts=adopts)
 
 
 def agreed(

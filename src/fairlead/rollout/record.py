@@ -10,6 +10,7 @@ import enum
 from dataclasses import dataclass
 from datetime import datetime
 
+from fairlead.answers.fix import Adoption
 from fairlead.answers.plan import Plan
 from fairlead.decision.held import HeldChange
 from fairlead.revision.revision import Revision
@@ -34,12 +35,15 @@ class PoolRecord:
     serial: goes up with every write, so that the events of one write can be told apart.
     applied: every machine has it; only ever becomes what `target` was.
     target: what the template was told. reason, sentence, started_at: why and when it became the
-    target, in short and in full.
+    target, in short and in full. asked_by: who asked for it; '' if nobody did.
     honoured: force requests that were answered. held: platform changes that wait.
     failed: machines of the target that failed; halted: why nothing more is replaced, or ''.
     resumed: requests to go on that were seen. forgiven: machines that failed before the last of
     them and are not gone yet; they count no more. repair_stopped: why repair gave up, or ''.
+    repaired: machines that were repaired in a row, the first at repairing_since, and none came up.
     spent: the target of the approved plan that was there when the last target was set, or ''.
+    adopted: the last request for a fix that was seen. adoption: what is done about it, until it is
+    over; adoption_over: why it ended, or ''.
     """
 
     pool: str
@@ -47,6 +51,7 @@ class PoolRecord:
     applied: Revision | None = None
     target: Revision | None = None
     reason: str = ""
+    asked_by: str = ""
     sentence: str = ""
     started_at: datetime | None = None
     honoured: tuple[str, ...] = ()
@@ -56,8 +61,13 @@ class PoolRecord:
     resumed: tuple[str, ...] = ()
     forgiven: tuple[str, ...] = ()
     repair_stopped: str = ""
+    repaired: tuple[str, ...] = ()
+    repairing_since: datetime | None = None
     plan: Plan | None = None
     spent: str = ""
+    adopted: str = ""
+    adoption: Adoption | None = None
+    adoption_over: str = ""
     seeded: Evidence = Evidence.NOTHING
 
     @property
