@@ -6,7 +6,8 @@ shown to the pool's owner with both.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
+from functools import lru_cache
 
 from fairlead.answers.words import LeafClass, Severity
 from fairlead.inputs.defaults import DEFAULTS, REACHING
@@ -103,3 +104,21 @@ def with_code_defaults(platform: PlatformInputs, defaults: Mapping[str, Json]) -
     leaves = dict(platform.leaves)
     leaves |= {f"{PLATFORM}code.{name}": value for name, value in defaults.items()}
     return replace(platform, leaves=leaves)
+
+
+def with_stub(platform: Json, stub: Stub) -> Json:
+    """Return the platform's document with this stub where it names none of its own."""
+    if not isinstance(platform, Mapping):
+        return platform
+    spec = platform.get("spec") or {}
+    written = (spec.get("stub") or {}) if isinstance(spec, Mapping) else None
+    if not isinstance(written, Mapping):
+        return platform
+    kept = {name: value for name, value in written.items() if value}
+    return {**platform, "spec": {**spec, "stub": {**_document_of(stub), **kept}}}
+
+
+# One for all pools of a control plane, and asked for with every pass of each.
+@lru_cache(maxsize=1)
+def _document_of(stub: Stub) -> Mapping[str, Json]:
+    return asdict(stub)

@@ -6,12 +6,14 @@ renewed must reach the next machine that boots. A machine gets what is there at 
 """
 
 import binascii
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from fairlead.contract.json_text import Pairs, parse_json, plain
 from fairlead.contract.node_secrets import PULL_SECRET
 from fairlead.errors import InputError
+from fairlead.inputs.leaf import Json
 
 BEGIN = "-----BEGIN CERTIFICATE-----"
 END = "-----END CERTIFICATE-----"
@@ -32,6 +34,13 @@ class PoolSecrets:
     pull_secret: bytes | None = None
     trust_bundle: bytes | None = None
     problem: str = ""
+
+
+def named_in(document: Json, field: str) -> str:
+    """Return the name in `spec.FIELD.name`, or ''. A document that is wrong there names nothing."""
+    for name in ("spec", field, "name"):
+        document = document.get(name) if isinstance(document, Mapping) else None
+    return document if isinstance(document, str) else ""
 
 
 def put_secrets(document: dict[str, Any], secrets: PoolSecrets) -> None:
