@@ -332,3 +332,12 @@ def write_and_fail(store: Store) -> None:
     with store.writing() as connection:
         connection.execute("INSERT INTO pools (name, document) VALUES ('a', '{}')")
         raise ZeroDivisionError
+
+
+def test_a_schema_that_is_no_text_any_more_is_refused_in_words(state: Path) -> None:
+    content = bytearray((state / "fairlead.db").read_bytes())
+    at = content.index(b"CREATE TABLE pools")
+    content[at + 13] = 0xA0
+    (state / "fairlead.db").write_bytes(content)
+
+    assert refusal_of(state).startswith(f"the database {state}/fairlead.db cannot be used: ")

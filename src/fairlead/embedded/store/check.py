@@ -51,14 +51,48 @@ class Damage:
     Rows that changed by themselves.
 
     pools: what is damaged of each pool, as a person calls it. machines: those whose own rows are.
+    whole: what is wrong with the database as a whole, found while it was in use; then nothing is
+    said or done about any pool, and nothing is written.
     """
 
     rows: tuple[Row, ...] = ()
     pools: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     machines: frozenset[str] = frozenset()
+    whole: str = ""
+
+    @property
+    def is_any(self) -> bool:
+        """Whether there is any."""
+        return bool(self.whole or self.pools)
+
+    def is_of(self, pool: str) -> bool:
+        """Say whether nothing about this pool can be relied on."""
+        return bool(self.whole) or pool in self.pools
+
+    def says(self) -> tuple[str, ...]:
+        """Return what is damaged, a line each."""
+        rows = [f"{', '.join(says)} (pool {pool})" for pool, says in sorted(self.pools.items())]
+        return ((self.whole,) if self.whole else ()) + tuple(rows)
+
+    def with_more(self, other: Damage) -> Damage:
+        """Return both together."""
+        pools = {
+            pool: tuple(sorted({*self.pools.get(pool, ()), *other.pools.get(pool, ())}))
+            for pool in {*self.pools, *other.pools}
+        }
+        known = {(row.table, row.number) for row in self.rows}
+        fresh = [row for row in other.rows if (row.table, row.number) not in known]
+        whole = self.whole or other.whole
+        return Damage((*self.rows, *fresh), pools, self.machines | other.machines, whole)
+
+    def refuse_whole(self, file: Path) -> None:
+        """Raise InputError if the database as a whole is damaged."""
+        if self.whole:
+            raise damaged(file, self.whole)
 
     def refuse(self, pool: str, file: Path) -> None:
         """Raise InputError if something of this pool is damaged."""
+        self.refuse_whole(file)
         if pool in self.pools:
             found = ", ".join(self.pools[pool])
             raise InputError(f"damaged in {file}: {found}", hint=ROW_REMEDY)
@@ -78,20 +112,23 @@ def check_whole(connection: sqlite3.Connection, file: Path, mark: Mark) -> Damag
             raise damaged(file, f"it is older than its watermark, which is at {mark.number}")
         return Damage()
     _refuse_older(connection, file, mark)
-    if lost := _unrelated(connection) or find_lost(connection):
+    if lost := find_unrelated(connection) or find_lost(connection):
         raise damaged(file, lost)
-    return _damage_of(connection, file, find_changed(connection))
+    damage = damage_of(connection, find_changed(connection))
+    damage.refuse_whole(file)
+    return damage
 
 
-def find_findings(connection: sqlite3.Connection) -> list[str]:
-    """Return what SQLite finds wrong with the structure, or ['ok']."""
+def find_findings(connection: sqlite3.Connection, table: str = "") -> list[str]:
+    """Return what SQLite finds wrong with the structure, of one table or of all, or ['ok']."""
+    of = f"({table})" if table else ""
     try:
-        return [row[0] for row in connection.execute("PRAGMA integrity_check")]
+        return [row[0] for row in connection.execute(f"PRAGMA integrity_check{of}")]
     except sqlite3.OperationalError as error:
         if "malformed JSON" not in str(error):
             raise
     # An index reads what one row says, and cannot; its seal tells which row it is.
-    return [row[0] for row in connection.execute("PRAGMA quick_check")]
+    return [row[0] for row in connection.execute(f"PRAGMA quick_check{of}")]
 
 
 def has_ledger(connection: sqlite3.Connection) -> bool:
@@ -119,7 +156,7 @@ def _refuse_older(connection: sqlite3.Connection, file: Path, mark: Mark) -> Non
         )
 
 
-def _unrelated(connection: sqlite3.Connection) -> str:
+def find_unrelated(connection: sqlite3.Connection) -> str:
     """Return what belongs to nothing, or ''."""
     for row in connection.execute("PRAGMA foreign_key_check"):
         return f"a row of {row[0]} belongs to none of {row[2]}"
@@ -135,15 +172,16 @@ def _unrelated(connection: sqlite3.Connection) -> str:
 _NAME = {"pools": "name", "changes": "pool"}
 
 
-def _damage_of(connection: sqlite3.Connection, file: Path, rows: Iterable[Row]) -> Damage:
+def damage_of(connection: sqlite3.Connection, rows: Iterable[Row]) -> Damage:
+    """Return what damaged rows concern: their pools, or the database as a whole."""
     found = tuple(rows)
     pools: dict[str, list[str]] = {}
     for row in found:
         if row.table == "platform":
-            raise damaged(file, "the platform's document is not what was written")
+            return Damage(rows=found, whole="the platform's document is not what was written")
         pools.setdefault(_pool_of(connection, row), []).append(called(row))
     if "" in pools:
-        raise damaged(file, f"{pools[''][0]} is not what was written")
+        return Damage(rows=found, whole=f"{pools[''][0]} is not what was written")
     return Damage(
         rows=found,
         pools={pool: tuple(sorted(set(says))) for pool, says in pools.items()},

@@ -25,8 +25,9 @@ from fairlead.embedded.store.migrations import (
     refuse_later_version,
 )
 from fairlead.embedded.store.seals import keep_seals, seal_everything
+from fairlead.embedded.store.sweep import Sweep
 from fairlead.embedded.store.watermark import Mark, Watermark
-from fairlead.errors import ConflictError, InputError, UnavailableError
+from fairlead.errors import ConflictError, FairleadError, InputError, UnavailableError
 from fairlead.kept_text import parse_value
 
 T = TypeVar("T")
@@ -67,6 +68,8 @@ class Store:
                 self.damage = _prepare(self._connection, self.path, mark)
             self._watermark = Watermark(directory.watermark, mark.database)
             opened.pop_all()
+        self.found = 0  # how often damage was found while it was open
+        self._sweep = Sweep(self.path)
         self._tended = -1  # changes that were made when it was last tidied; none is known yet
 
     @contextmanager
@@ -75,12 +78,13 @@ class Store:
         Everything inside is written, or nothing is. One inside another is a part of it.
 
         Raises UnavailableError if the disk does not take it, ConflictError if it belongs to a
-        pool that is not there.
+        pool that is not there, InputError if the database was found damaged as a whole.
         """
         if self._connection.in_transaction:
             with self._bounded(*_PART):
                 yield self._connection
             return
+        self.damage.refuse_whole(self.path)
         self.before_write()
         number = 0
         with self._bounded(*_WHOLE):
@@ -107,15 +111,14 @@ class Store:
 
     def rows(self, sql: str, *parameters: object) -> list[sqlite3.Row]:
         """Return what a query finds. Raises UnavailableError."""
-        with self._answering():
+        try:  # a context costs as much as the query, and a look at a fleet makes thousands
             return self._connection.execute(sql, parameters).fetchall()
+        except sqlite3.DatabaseError as error:
+            raise self._in_our_words(error) from error
 
     def texts(self, sql: str, *parameters: object) -> list[tuple[str, str]]:
-        """Return the two texts of every row, at half the cost of `rows`."""
-        with self._answering():
-            cursor = self._connection.cursor()
-            cursor.row_factory = None
-            return cursor.execute(sql, parameters).fetchall()
+        """Return the two texts of every row."""
+        return [(one, other) for one, other in self._plain_rows(sql, parameters)]
 
     def find_row(self, sql: str, *parameters: object) -> sqlite3.Row | None:
         """Return the first row that a query finds, or None. Raises UnavailableError."""
@@ -123,12 +126,21 @@ class Store:
 
     def find_value(self, kind: type[T], sql: str, *parameters: object) -> T | None:
         """Return the value in the only column of the first row, or None."""
-        row = self.find_row(sql, *parameters)
-        return parse_value(kind, row[0]) if row else None
+        rows = self._plain_rows(sql, parameters)
+        return parse_value(kind, rows[0][0]) if rows else None
 
     def values(self, kind: type[T], sql: str, *parameters: object) -> tuple[T, ...]:
         """Return the values in the only column of every row."""
-        return tuple(parse_value(kind, row[0]) for row in self.rows(sql, *parameters))
+        return tuple([parse_value(kind, row[0]) for row in self._plain_rows(sql, parameters)])
+
+    def _plain_rows(self, sql: str, parameters: tuple[object, ...]) -> list[tuple[str, ...]]:
+        """Return rows whose columns have no names, at half the cost of `rows`."""
+        try:
+            cursor = self._connection.cursor()
+            cursor.row_factory = None
+            return cursor.execute(sql, parameters).fetchall()
+        except sqlite3.DatabaseError as error:
+            raise self._in_our_words(error) from error
 
     def refuse_damaged(self, pool: str) -> None:
         """Raise InputError if a row of this pool changed by itself."""
@@ -146,8 +158,8 @@ class Store:
 
     @property
     def changes(self) -> int:
-        """How many rows were written since it was opened: the same as long as nothing was."""
-        return self._connection.total_changes
+        """A number that stays the same as long as nothing was written or found damaged."""
+        return self._connection.total_changes + self.found
 
     def tend(self) -> None:
         """Move what was written into the one file: what is in the log can be lost with it."""
@@ -157,6 +169,26 @@ class Store:
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         self._watermark.sync()
         self._tended = self._connection.total_changes
+
+    def sweep(self, monotonic: float) -> Damage:
+        """
+        Look a little further whether the file is still what was written to it.
+
+        Return what was not known yet; from here on it is refused. monotonic: seconds.
+        """
+        if self._tended != self._connection.total_changes or _has_content(self.path):
+            return Damage()
+        before = self.damage
+        self.damage = before.with_more(self._sweep.step(monotonic))
+        if self.damage.says() == before.says():
+            return Damage()
+        self.found += 1
+        return self.damage
+
+    @property
+    def rounds(self) -> int:
+        """How often the whole file was looked at since it was opened."""
+        return self._sweep.rounds
 
     def close(self) -> None:
         """Afterwards everything is in the one file, and another process may have it."""
@@ -171,14 +203,15 @@ class Store:
     def _answering(self) -> Iterator[None]:
         try:
             yield
-        except sqlite3.IntegrityError as error:
-            raise ConflictError(f"what this belongs to is not there: {error}") from error
-        except sqlite3.OperationalError as error:
-            if "decode to UTF-8" in str(error):
-                raise damaged(self.path, str(error)) from error
-            raise UnavailableError(f"the database {self.path} failed: {error}") from error
         except sqlite3.DatabaseError as error:
-            raise damaged(self.path, str(error)) from error
+            raise self._in_our_words(error) from error
+
+    def _in_our_words(self, error: sqlite3.DatabaseError) -> FairleadError:
+        if isinstance(error, sqlite3.IntegrityError):
+            return ConflictError(f"what this belongs to is not there: {error}")
+        if isinstance(error, sqlite3.OperationalError) and "decode to UTF-8" not in str(error):
+            return UnavailableError(f"the database {self.path} failed: {error}")
+        return damaged(self.path, str(error))
 
 
 # How a transaction begins, how it ends, and how it is undone.
@@ -186,6 +219,14 @@ _Bounds = tuple[str, str, tuple[str, ...]]
 _WHOLE: _Bounds = ("BEGIN IMMEDIATE", "COMMIT", ("ROLLBACK",))
 _COUNT = "UPDATE ledger SET number = number + 1 RETURNING number"
 _PART: _Bounds = ("SAVEPOINT part", "RELEASE part", ("ROLLBACK TO part", "RELEASE part"))
+
+
+def _has_content(path: Path) -> bool:
+    """Say whether something is in the log beside the file, or may be."""
+    try:
+        return path.with_name(f"{path.name}-wal").stat().st_size > 0
+    except FileNotFoundError:
+        return False
 
 
 def _nothing() -> None:
@@ -232,5 +273,6 @@ def _refusing(path: Path) -> Iterator[None]:
         yield
     except sqlite3.OperationalError as error:
         raise UnavailableError(f"the database {path} failed: {error}") from error
-    except sqlite3.DatabaseError as error:
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+        # SQLite's own words may hold bytes of a damaged page.
         raise InputError(f"the database {path} cannot be used: {error}", hint=REMEDY) from error

@@ -56,7 +56,7 @@ def seal_of(table: str, number: int, *values: bytes | None) -> int:
 def keep_seals(connection: sqlite3.Connection) -> None:
     """From here on every write of this connection is sealed."""
     connection.create_function("seal_of", -1, seal_of, deterministic=True)
-    for table, columns in _tables(connection).items():
+    for table, columns in sealed_tables(connection).items():
         for when, first in _FIRST.items():
             written = ", ".join(f'CAST(NEW."{column}" AS BLOB)' for column in columns)
             connection.execute(
@@ -110,7 +110,7 @@ def seal_everything(connection: sqlite3.Connection, but: Sequence[Row] = ()) -> 
 
 def find_changed(connection: sqlite3.Connection) -> list[Row]:
     """Return the rows that are not what was sealed."""
-    known = {table: _seals_of(connection, table) for table in _tables(connection)}
+    known = {table: _seals_of(connection, table) for table in sealed_tables(connection)}
     return [
         row
         for row, seal in _sealed_rows(connection)
@@ -121,7 +121,7 @@ def find_changed(connection: sqlite3.Connection) -> list[Row]:
 def find_lost(connection: sqlite3.Connection) -> str:
     """Return what shows that rows are gone or came back, or ''."""
     total = 0
-    for table in _tables(connection):
+    for table in sealed_tables(connection):
         seals = _seals_of(connection, table)
         found = {row[0] for row in connection.execute(f"SELECT rowid FROM {table}")}  # noqa: S608
         if found != seals.keys():
@@ -133,7 +133,33 @@ def find_lost(connection: sqlite3.Connection) -> str:
     return ""
 
 
-def _tables(connection: sqlite3.Connection) -> dict[str, list[str]]:
+def find_changed_after(
+    connection: sqlite3.Connection, place: tuple[str, list[str]], after: int, most_bytes: int
+) -> tuple[list[Row], int | None]:
+    """
+    Return those of the next rows of a table that are not what was sealed, and the last one seen.
+
+    place: the table and its columns. None for the last one: there are no more. Rows are read until
+    they have so many bytes.
+    """
+    table, columns = place
+    found: list[tuple[Row, int]] = []
+    size = 0
+    for row, seal in _rows_after(connection, table, columns, after):
+        found.append((row, seal))
+        size += sum(len(value or b"") for value in row.columns.values())
+        if size >= most_bytes:
+            break
+    last = found[-1][0].number if found else after
+    seals = connection.execute(
+        "SELECT row, seal FROM seals WHERE place = ? AND row > ? AND row <= ?", (table, after, last)
+    )
+    known = {row[0]: row[1] for row in seals}
+    changed = [row for row, seal in found if known.get(row.number, seal) != seal]
+    return changed, last if size >= most_bytes else None
+
+
+def sealed_tables(connection: sqlite3.Connection) -> dict[str, list[str]]:
     """Return every table that is sealed, with its columns."""
     names = connection.execute(
         "SELECT name FROM main.sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
@@ -151,9 +177,17 @@ def _seals_of(connection: sqlite3.Connection, table: str) -> dict[int, int]:
 
 
 def _sealed_rows(connection: sqlite3.Connection) -> Iterator[tuple[Row, int]]:
-    for table, columns in _tables(connection).items():
-        wanted = ", ".join(f'CAST("{column}" AS BLOB)' for column in columns)
-        found = connection.execute(f"SELECT rowid, {wanted} FROM {table}")  # noqa: S608
-        for number, *values in map(tuple, found):
-            row = Row(table, number, dict(zip(columns, values, strict=True)))
-            yield row, seal_of(table, number, *values)
+    for table, columns in sealed_tables(connection).items():
+        yield from _rows_after(connection, table, columns)
+
+
+def _rows_after(
+    connection: sqlite3.Connection, table: str, columns: list[str], after: int | None = None
+) -> Iterator[tuple[Row, int]]:
+    """Yield the rows of a table with the seals that they should have, those after a number."""
+    wanted = ", ".join(f'CAST("{column}" AS BLOB)' for column in columns)
+    later = "" if after is None else f" WHERE rowid > {after:d} ORDER BY rowid"
+    found = connection.execute(f"SELECT rowid, {wanted} FROM {table}{later}")  # noqa: S608 - names of our own tables
+    for number, *values in map(tuple, found):
+        row = Row(table, number, dict(zip(columns, values, strict=True)))
+        yield row, seal_of(table, number, *values)
