@@ -81,7 +81,7 @@ class KeptPairs:
             settings=self.settings,
         )
 
-    def find_secrets(self, revision: Revision) -> PoolSecrets:
+    def find_secrets(self, _pool: str, revision: Revision) -> PoolSecrets:
         return self.secrets
 
     def record_fetch(self, pool: str, machine: str, revision: str) -> None:

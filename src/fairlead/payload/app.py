@@ -15,6 +15,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from fairlead.aside import Aside, at_once
 from fairlead.errors import UnavailableError
 from fairlead.payload.answer import (
     NODE_CONFIG_PATH,
@@ -58,8 +59,8 @@ class PayloadSource(Protocol):
         whether such a machine is expected, is in the answer.
         """
 
-    def find_secrets(self, revision: Revision) -> PoolSecrets:
-        """Return what is there now under the names of this revision's secrets."""
+    def find_secrets(self, pool: str, revision: Revision) -> PoolSecrets:
+        """Return what is there now under the names of this revision's secrets, for this pool."""
 
     def record_fetch(self, pool: str, machine: str, revision: str) -> None:
         """Remember that a machine was given the inputs of this revision."""
@@ -76,14 +77,15 @@ def make_app(
     now: Callable[[], datetime],
     joins: Joins | None = None,
     on_defect: Callable[[Exception], None] = lambda _error: None,
+    aside: Aside = at_once,
 ) -> ASGIApp:
     """
     Return the service. It logs nothing.
 
     joins: how machines join, if no input says so. on_defect: told of every request that failed for
-    a reason that nobody foresaw.
+    a reason that nobody foresaw. aside: where source and joins are asked.
     """
-    return _Door(source, now, joins, on_defect)
+    return _Door(source, now, joins, on_defect, aside)
 
 
 class _Door:
@@ -93,11 +95,13 @@ class _Door:
         now: Callable[[], datetime],
         joins: Joins | None,
         on_defect: Callable[[Exception], None],
+        aside: Aside,
     ) -> None:
         self._source = source
         self._now = now
         self._joins = joins
         self._on_defect = on_defect
+        self._aside = aside
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
@@ -121,21 +125,28 @@ class _Door:
             return refusal
         token = token_shown(request.headers.getlist("authorization"))
         machine = machine_named(request.headers.get(MACHINE_HEADER, ""))
-        found = self._find(token, machine)
+        if request.scope["path"] == NODE_CONFIG_PATH:
+            return await self._aside(lambda: self._answer_fetch(token, machine))
+        found = await self._aside(lambda: self._find(token, machine))
         if isinstance(found, Answer):
             return found
-        if request.scope["path"] == NODE_CONFIG_PATH:
-            return refusal_of_fetch(found) or self._give_config(found, machine)
         body = bytearray()
         async for part in request.stream():
             body += part
             if len(body) > LONGEST_READ:
                 return too_large()
+        return await self._aside(lambda: self._answer_report(token, machine, bytes(body)))
+
+    def _answer_fetch(self, token: str | None, machine: str) -> Answer:
+        found = self._find(token, machine)
+        if isinstance(found, Answer):
+            return found
+        return refusal_of_fetch(found) or self._give_config(found, machine)
+
+    def _answer_report(self, token: str | None, machine: str, body: bytes) -> Answer:
         # Looked up again: while this body was under way, another may have spent the token.
         found = self._find(token, machine)
-        return (
-            found if isinstance(found, Answer) else self._take_report(found, machine, bytes(body))
-        )
+        return found if isinstance(found, Answer) else self._take_report(found, machine, body)
 
     def _find(self, token: str | None, machine: str) -> Bearer | Answer:
         """Return whom a good token was shown by, for whom it is, or the answer to anybody else."""
@@ -146,7 +157,7 @@ class _Door:
         return refusal_of_machine(bearer, machine) or bearer
 
     def _give_config(self, bearer: Bearer, machine: str) -> Answer:
-        pair, secrets = bearer.pair, self._source.find_secrets(bearer.pair.served)
+        pair, secrets = bearer.pair, self._source.find_secrets(bearer.pair.pool, bearer.pair.served)
         join = None
         if self._joins is not None:
             join = self._joins.admit(pair.pool, machine, self._now() + BOOTSTRAP_LIFE)

@@ -47,7 +47,7 @@ class SimPayloads:
             settings=machine.settings,
         )
 
-    def find_secrets(self, _revision: Revision) -> PoolSecrets:
+    def find_secrets(self, _pool: str, _revision: Revision) -> PoolSecrets:
         """Return none."""
         return PoolSecrets()
 

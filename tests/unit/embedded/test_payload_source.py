@@ -188,10 +188,10 @@ def test_secrets_are_read_anew_for_every_machine_and_kept_nowhere(
 ) -> None:
     (tmp_path / "secrets" / "company-ca").write_text("PEM of the company")
     revision = make_revision(pool_document(trustBundle={"name": "company-ca"}))
-    first = source.payloads.find_secrets(revision)
+    first = source.payloads.find_secrets(POOL, revision)
     (tmp_path / "secrets" / "registry-login").write_text("renewed-pass-word")
 
-    second = source.payloads.find_secrets(revision)
+    second = source.payloads.find_secrets(POOL, revision)
 
     assert (first.pull_secret, first.trust_bundle) == (b"user:password", b"PEM of the company")
     assert second.pull_secret == b"renewed-pass-word"
@@ -208,11 +208,11 @@ def test_a_secret_that_went_away_is_said_and_none_is_needed_without_a_name(
 ) -> None:
     (tmp_path / "secrets" / "registry-login").unlink()
 
-    assert source.payloads.find_secrets(make_revision()).problem == (
+    assert source.payloads.find_secrets(POOL, make_revision()).problem == (
         "the pull secret registry-login cannot be read (No such file or directory); "
         f"write it to {tmp_path}/secrets/registry-login"
     )
-    without = source.payloads.find_secrets(make_revision(pool_document(pullSecret=None)))
+    without = source.payloads.find_secrets(POOL, make_revision(pool_document(pullSecret=None)))
     assert (without.pull_secret, without.trust_bundle, without.problem) == (None, None, "")
 
 

@@ -66,7 +66,7 @@ class StoredPayloads:
             return None
         return replace(_bearer(stored, own, pair), own=own)
 
-    def find_secrets(self, revision: Revision) -> PoolSecrets:
+    def find_secrets(self, _pool: str, revision: Revision) -> PoolSecrets:
         """Return the files that this revision names, as they are now."""
         return self._world.pools.read_secrets(revision.leaves)
 
