@@ -5,12 +5,12 @@ A proposal is the thought of the next pass over each pool, with the documents in
 those in force: what is shown is what a pass finds, by construction.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 
-from fairlead.answers.plan import DOES, Plan, exceeds, moved, named
+from fairlead.answers.plan import Plan
 from fairlead.answers.reply import Leaving
 from fairlead.answers.wait import Wait
 from fairlead.answers.words import ChangeClass, WaitFor
@@ -27,7 +27,7 @@ from fairlead.inputs.leaf import Json, Unusable
 from fairlead.inputs.parse import NodePool
 from fairlead.proposal.complaint import refuse
 from fairlead.proposal.judge import NODE_POOL, PLATFORM_CONFIG, judge, title_of
-from fairlead.proposal.plan import once_there, plan_of, record_after, whole_plan_of
+from fairlead.proposal.plan import once_there, record_after, whole_plan_of
 from fairlead.proposal.versions import skewed
 from fairlead.rollout.approval import Approval, approval_of
 from fairlead.rollout.record import PoolRecord
@@ -199,24 +199,9 @@ def propose_deletion(world: World, pool: str, now: datetime) -> Leaving:
     return found
 
 
-def refuse_other_deletion(pool: str, found: Leaving, shown: Leaving) -> None:
-    """Raise ConflictError if more would leave with a pool than was shown, or another document."""
-    if extra := sorted(set(found.machines).difference(shown.machines)):
-        told = f"{named(extra)} would leave with it too, and was not shown"
-        raise ConflictError(f"{pool}: {told}; nothing was written, look again")
-    if shown.base not in ("", found.base):
-        raise ConflictError(_overwritten(f"{NODE_POOL}/{pool}"))
-
-
 def base_of(document: Json) -> str:
     """Return what a document in force is known by to those who change it."""
     return digest_of("fairlead/document", document)[:BASE_DIGITS]
-
-
-def _overwritten(title: str) -> str:
-    return (
-        f"{title} was changed by somebody since the plan was shown; nothing was written, plan again"
-    )
 
 
 def braked(world: World, documents: Iterable[Json]) -> list[Json]:
@@ -232,45 +217,6 @@ def braked(world: World, documents: Iterable[Json]) -> list[Json]:
             live = world.pools.read_documents(name).pool
         found.append(with_brakes(document, live))
     return found
-
-
-def refuse_moved(world: World, proposal: Proposal, shown: Shown, now: datetime) -> None:
-    """Raise ConflictError if what was shown is not what would be done, saying what moved."""
-    plans = {plan.pool: plan for plan in shown.plans or ()}
-    for found in proposal.plans if shown.plans is not None else ():
-        besides = _leaving_anyway(world, found.pool, now)
-        # A few fields beside a rollout under way: it went on meanwhile, and may.
-        compare = exceeds if shown.is_patch and found.pool not in proposal.rollouts else moved
-        if told := _moved(found, plans.get(found.pool), besides, compare):
-            raise ConflictError(f"{found.pool}: {told}; nothing was written, plan again")
-    for title, base in proposal.bases.items():
-        if shown.bases.get(title, base) != base:
-            raise ConflictError(_overwritten(title))
-
-
-def _moved(
-    found: Plan,
-    shown: Plan | None,
-    besides: Collection[str],
-    compare: Callable[[Plan, Plan, Collection[str]], str],
-) -> str:
-    if shown is not None:
-        return compare(found, shown, besides)
-    is_quiet = found.change is ChangeClass.NONE
-    return "" if is_quiet else f"it {DOES[found.change]}, and no plan of it was shown"
-
-
-def _leaving_anyway(world: World, pool: str, now: datetime) -> frozenset[str]:
-    """Return the machines that leave whatever is proposed, since one failed in the meantime."""
-    if pool not in world.pools.list_pools():
-        return frozenset()
-
-    def removed() -> frozenset[str]:
-        seen = observe(pool, world)
-        return frozenset(plan_of(seen, think(seen, now)).removed)
-
-    found = attempt(removed)
-    return frozenset() if isinstance(found, Failed) else found
 
 
 def _declared(

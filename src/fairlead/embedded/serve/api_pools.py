@@ -34,6 +34,7 @@ from fairlead.embedded.serve.apply import apply
 from fairlead.errors import InputError
 from fairlead.inputs.leaf import Json
 from fairlead.proposal.judge import NODE_POOL
+from fairlead.proposal.moved import refuse_moved, refuse_other_deletion
 from fairlead.proposal.patch import merged
 from fairlead.proposal.plan import record_after
 from fairlead.proposal.propose import (
@@ -42,8 +43,6 @@ from fairlead.proposal.propose import (
     braked,
     propose,
     propose_deletion,
-    refuse_moved,
-    refuse_other_deletion,
 )
 from fairlead.rollout.record import PoolRecord
 from fairlead.telling.failed import failed_answer, failed_conditions, failed_detail
@@ -131,7 +130,8 @@ class PoolRoutes:
         pool, world = self._find(request), self._plane.world
         leaving = propose_deletion(world.world(), pool, self._plane.now())
         if fields["shown"] is not None:
-            refuse_other_deletion(pool, leaving, read_as(Leaving, fields["shown"], "shown"))
+            shown = read_as(Leaving, fields["shown"], "shown")
+            refuse_other_deletion(world.world(), pool, leaving, shown)
         if not fields["dry_run"]:
             world.pools.request_deletion(pool)
             self._plane.wake()

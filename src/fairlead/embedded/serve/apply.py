@@ -13,7 +13,8 @@ from fairlead.answers.plan import Plan
 from fairlead.embedded.store.world import EmbeddedWorld
 from fairlead.inputs.leaf import Json
 from fairlead.proposal.judge import PLATFORM_CONFIG
-from fairlead.proposal.propose import Proposal, Shown, propose, refuse_moved
+from fairlead.proposal.moved import refuse_moved
+from fairlead.proposal.propose import Proposal, Shown, propose
 
 
 def apply(
