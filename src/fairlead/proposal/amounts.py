@@ -41,6 +41,16 @@ def excessive_settings(settings: Leaves) -> Iterator[Complaint]:
     yield from _too_late(settings.get("paused"))
 
 
+def beyond_capacity(settings: Leaves, in_force: Leaves, most: int, why: str) -> Iterator[Complaint]:
+    """List what asks for more machines than an edge holds. What is in force goes on as it is."""
+    for path in ("replicas", "autoscaling.max"):
+        count, before = settings.get(path), in_force.get(path)
+        is_more = not isinstance(before, int) or not isinstance(count, int) or count > before
+        if isinstance(count, int) and count > most and is_more:
+            problem = f"found {count}, expected at most {most} machines in one pool here: {why}"
+            yield Complaint(written(path), problem, "make several pools, or use a larger edge")
+
+
 def excessive_config(leaves: Leaves) -> Iterator[Complaint]:
     """Say that an owner configures more than a machine can fetch."""
     size = len(canonical_bytes(dict(leaves)))

@@ -23,8 +23,9 @@ from fairlead.decision.decision import ReplaceMachines, Unknown
 from fairlead.errors import ConflictError, InputError
 from fairlead.inputs.brakes import with_brakes
 from fairlead.inputs.declared import declared_pool
-from fairlead.inputs.leaf import Json, Unusable
+from fairlead.inputs.leaf import Json, Leaves, Unusable
 from fairlead.inputs.parse import NodePool
+from fairlead.proposal.amounts import beyond_capacity
 from fairlead.proposal.complaint import refuse
 from fairlead.proposal.judge import NODE_POOL, PLATFORM_CONFIG, judge, title_of
 from fairlead.proposal.plan import once_there, record_after, whole_plan_of
@@ -240,6 +241,7 @@ def _declared(
             _refuse_replacement(declared_pool(document), known[name])
         if kind == NODE_POOL:
             _refuse_unfit_secret(world, document, live)
+            _refuse_too_many(world, document, live)
         base = base_of(live) if live is not None else ""
         found[key] = Declared(kind, name, document, base, is_same=live == document)
     return tuple(found.values())
@@ -264,6 +266,19 @@ def _refuse_unfit_secret(world: World, document: Json, live: Json) -> None:
     known = world.pools.find_unfit_secret(live) if unfit and live is not None else None
     if unfit and unfit != known:
         raise InputError(unfit.text, field=unfit.field)
+
+
+def _refuse_too_many(world: World, document: Json, live: Json) -> None:
+    """Refuse more machines than this edge holds."""
+    capacity = world.machines.capacity
+    known = _settings_of(live) if live is not None else {}
+    refuse(tuple(beyond_capacity(_settings_of(document), known, capacity.machines, capacity.why)))
+
+
+def _settings_of(document: Json) -> Leaves:
+    """Return what a document says how and how many; nothing if it cannot be read."""
+    found = attempt(lambda: declared_pool(document).settings)
+    return {} if isinstance(found, Failed | Unusable) else found
 
 
 def _is_in_place(pool: NodePool) -> bool:

@@ -172,6 +172,9 @@ class Machines(Protocol):
     # registry. Owners see it.
     not_applied: Mapping[str, str]
 
+    # What this edge can hold; at most MOST_MACHINES, which no document may exceed anywhere.
+    capacity: Capacity
+
     def list_machines(self, pool: str) -> tuple[Machine, ...]:
         """Return the pool's machines, those that leave included. Raises UnavailableError."""
 

@@ -17,10 +17,11 @@ from fairlead.answers.words import Phase
 from fairlead.controller.observe import Code, PoolDocuments, World
 from fairlead.controller.reconcile import Chance, reconcile
 from fairlead.errors import ConflictError, InvariantError
+from fairlead.inputs.bounds import MOST_MACHINES
 from fairlead.inputs.leaf import Json, Problem
 from fairlead.inputs.parse import NO_PLATFORM
 from fairlead.rollout.approval import Approval
-from fairlead.rollout.machines import Machine, NodeSettings, Template
+from fairlead.rollout.machines import Capacity, Machine, NodeSettings, Template
 from fairlead.rollout.record import PoolRecord
 from fairlead.rollout.secrets import is_valid
 from fairlead.sim.clock import Clock
@@ -45,6 +46,7 @@ class SimWorld(SimSecrets):
 
     replaces_by_itself = False
     not_applied: Mapping[str, str] = MappingProxyType({})
+    capacity = Capacity(MOST_MACHINES, "as many as a pool may have anywhere")
 
     def __init__(self, clock: Clock | None = None) -> None:
         self.clock = clock or Clock()

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from fairlead.answers.words import Fault, Phase
+from fairlead.embedded.capacity import capacity_here
 from fairlead.embedded.not_applied import NOT_APPLIED
 from fairlead.embedded.store.database import Store
 from fairlead.errors import ConflictError, InputError, InvariantError
@@ -74,6 +75,7 @@ class StoredMachines:
         self._store = store
         self._now = now
         self._kind = kind
+        self.capacity = capacity_here(kind)
 
     # What the controller reads and asks for.
 
