@@ -78,14 +78,13 @@ class Pools(Protocol):
     def find_record(self, pool: str) -> PoolRecord | None:
         """Return what the controller remembers, or None."""
 
-    def write_record(self, record: PoolRecord) -> None:
-        """Replace the record."""
-
     def find_status(self, pool: str) -> PoolStatus | None:
         """Return what the owner sees, or None."""
 
-    def write_status(self, pool: str, status: PoolStatus) -> None:
-        """Replace the status."""
+    def write_outcome(
+        self, pool: str, record: PoolRecord | None, status: PoolStatus | None
+    ) -> None:
+        """Replace record and status, both or neither; None leaves one as it is."""
 
     def find_plan(self, pool: str) -> Approval | None:
         """Return the plan that the owner approved, or None."""

@@ -44,14 +44,12 @@ def reconcile(pool: str, world: World, chance: Chance, now: datetime) -> datetim
     # written first would hide what it should have told. The record before any machine moves: a
     # failure that was seen must be remembered before its machine is gone.
     world.journal.append(event for event in thought.events if event.kind not in MACHINE_KINDS)
-    if thought.record:
-        world.pools.write_record(thought.record)
+    if thought.record or (thought.status and not thought.is_over):
+        world.pools.write_outcome(pool, thought.record, thought.status)
     carry_out(thought.then, hands)
     world.journal.append(event for event in thought.events if event.kind in MACHINE_KINDS)
     if thought.is_over:
         world.pools.forget_pool(pool)
-    elif thought.status:
-        world.pools.write_status(pool, thought.status)
     return thought.wake
 
 

@@ -5,7 +5,7 @@ Tokens and machine names are drawn here, from what the caller passes in.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import assert_never
 
@@ -49,6 +49,8 @@ class Hands:
     now: datetime
     draw_token: Callable[[], str]
     draw_name: Callable[[str], str]
+    # What this pass wrote, by pair: a store that answers from a copy may not know it yet.
+    written: dict[str, TokenSecret] = field(default_factory=dict)
 
 
 def carry_out(steps: Iterable[Step], hands: Hands) -> None:
@@ -75,15 +77,9 @@ def carry_out(steps: Iterable[Step], hands: Hands) -> None:
 def _carry_out_secret(step: SecretStep, hands: Hands) -> None:
     match step:
         case CreateToken():
-            secret = TokenSecret(
-                pool=hands.pool,
-                id=step.id,
-                revision=step.revision,
-                served=step.served,
-                token=hands.draw_token(),
-                issued_at=hands.now,
-            )
-            hands.secrets.write_token(secret)
+            secret = _first_token(step, hands)
+            hands.secrets.create_token(secret)
+            hands.written[step.id] = secret
         case WriteUserData():
             token = _token(hands, step.id).token
             hands.secrets.write_user_data(
@@ -93,9 +89,22 @@ def _carry_out_secret(step: SecretStep, hands: Hands) -> None:
             hands.secrets.delete_user_data(hands.pool, step.id)
             hands.secrets.delete_token(hands.pool, step.id)
         case RotateToken() | ReviveToken() | ExpireToken() | ServeRevision():
-            hands.secrets.write_token(_changed(_token(hands, step.id), step, hands))
+            changed = _changed(_token(hands, step.id), step, hands)
+            hands.secrets.write_token(changed)
+            hands.written[step.id] = changed
         case _:
             assert_never(step)
+
+
+def _first_token(step: CreateToken, hands: Hands) -> TokenSecret:
+    return TokenSecret(
+        pool=hands.pool,
+        id=step.id,
+        revision=step.revision,
+        served=step.served,
+        token=hands.draw_token(),
+        issued_at=hands.now,
+    )
 
 
 def _changed(
@@ -115,6 +124,8 @@ def _changed(
 
 
 def _token(hands: Hands, pair: str) -> TokenSecret:
+    if pair in hands.written:
+        return hands.written[pair]
     for secret in hands.secrets.list_tokens(hands.pool):
         if secret.id == pair:
             return secret

@@ -68,7 +68,7 @@ class UserData:
 
 
 class SecretStore(Protocol):
-    """Where secrets live. Writes replace; deleting what is not there is no error."""
+    """Where secrets live. Deleting what is not there is no error."""
 
     def list_tokens(self, pool: str) -> tuple[TokenSecret, ...]:
         """Return the pool's token secrets. Raises UnavailableError; then nothing is deleted."""
@@ -76,8 +76,16 @@ class SecretStore(Protocol):
     def list_user_data(self, pool: str) -> tuple[UserData, ...]:
         """Return the pool's user-data secrets. Raises UnavailableError."""
 
+    def create_token(self, secret: TokenSecret) -> None:
+        """
+        Keep the first token of a pair.
+
+        Raises ConflictError if there is one: machines may have been given it, and of two that act
+        at once the second must not take it back.
+        """
+
     def write_token(self, secret: TokenSecret) -> None:
-        """Create or replace a token secret."""
+        """Replace a token secret. Raises ConflictError if somebody else changed it meanwhile."""
 
     def write_user_data(self, secret: UserData) -> None:
         """Create or replace a user-data secret."""

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 
-from fairlead.errors import InvariantError
+from fairlead.errors import ConflictError, InvariantError
 from fairlead.rollout.secrets import TokenSecret, UserData
 
 
@@ -10,6 +10,7 @@ class SimSecrets(ABC):
     """The secrets of every pool."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.tokens: dict[tuple[str, str], TokenSecret] = {}
         self.user_data: dict[tuple[str, str], UserData] = {}
 
@@ -24,6 +25,12 @@ class SimSecrets(ABC):
     def list_user_data(self, pool: str) -> tuple[UserData, ...]:
         """Return the pool's user-data secrets."""
         return tuple(secret for (owner, _), secret in self.user_data.items() if owner == pool)
+
+    def create_token(self, secret: TokenSecret) -> None:
+        """Keep the first token of a pair."""
+        if (secret.pool, secret.id) in self.tokens:
+            raise ConflictError(f"the pair {secret.id} of {secret.pool} has a token")
+        self.write_token(secret)
 
     def write_token(self, secret: TokenSecret) -> None:
         """Create or replace a token secret."""

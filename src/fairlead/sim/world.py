@@ -274,6 +274,15 @@ class SimWorld(SimSecrets):
         self._write("status", pool)
         self.statuses[pool] = status
 
+    def write_outcome(
+        self, pool: str, record: PoolRecord | None, status: PoolStatus | None
+    ) -> None:
+        """Replace record and status; None leaves one as it is."""
+        if record is not None:
+            self.write_record(record)
+        if status is not None:
+            self.write_status(pool, status)
+
     def find_plan(self, pool: str) -> Approval | None:
         """Return the plan that the owner approved."""
         return self.plans.get(pool)

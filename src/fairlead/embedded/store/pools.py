@@ -195,6 +195,16 @@ class StoredPools:
         """Replace the status."""
         self._replace("statuses", pool, status)
 
+    def write_outcome(
+        self, pool: str, record: PoolRecord | None, status: PoolStatus | None
+    ) -> None:
+        """Replace record and status, both or neither; None leaves one as it is."""
+        with self._store.writing():
+            if record is not None:
+                self.write_record(record)
+            if status is not None:
+                self.write_status(pool, status)
+
     def find_plan(self, pool: str) -> Approval | None:
         """Return the plan that the owner approved, or None."""
         return self._store.find_value(Approval, "SELECT value FROM plans WHERE pool = ?", pool)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fairlead.embedded.store.database import Store
+from fairlead.errors import ConflictError
 from fairlead.kept_text import render_value
 from fairlead.rollout.secrets import TokenSecret, UserData, hashed
 
@@ -46,6 +47,12 @@ class StoredSecrets:
         return self._store.find_value(
             TokenSecret, "SELECT value FROM tokens WHERE pool = ? AND id = ?", pool, pair
         )
+
+    def create_token(self, secret: TokenSecret) -> None:
+        """Keep the first token of a pair. Raises ConflictError if there is one."""
+        if self.find_token(secret.pool, secret.id) is not None:
+            raise ConflictError(f"the pair {secret.id} of {secret.pool} has a token")
+        self.write_token(secret)
 
     def write_token(self, secret: TokenSecret) -> None:
         """Create or replace a token secret."""
