@@ -1,7 +1,8 @@
 """
 Where the embedded control plane keeps everything: one directory, private to its owner.
 
-Removing it removes the control plane; nothing of it lives anywhere else.
+Removing it removes the control plane. Nothing of it lives anywhere else but doors for other users,
+where there are any: a directory beside it.
 """
 
 from __future__ import annotations
@@ -48,6 +49,21 @@ class StateDirectory:
         return self.path / "api.sock"
 
     @property
+    def roles(self) -> Path:
+        """Who else may do what; written by the owner, by hand."""
+        return self.path / "roles"
+
+    @property
+    def shared_socket(self) -> Path:
+        """What users with a role reach, through a link of it in `shared`."""
+        return self.path / "shared.sock"
+
+    @property
+    def shared(self) -> Path:
+        """Beside the state directory, which nobody else may enter: the doors for other users."""
+        return self.path.with_name(f"{self.path.name}.shared")
+
+    @property
     def port(self) -> Path:
         """Where the payload service listens, so that it listens there again."""
         return self.path / "port"
@@ -77,6 +93,16 @@ class StateDirectory:
         """One file per pull secret and trust bundle, named as pools name them."""
         return self.path / "secrets"
 
+    @property
+    def hotfix(self) -> Path:
+        """The depot of hotfixes, where there is one."""
+        return self.path / "hotfix"
+
+    @property
+    def hotfix_keys(self) -> Path:
+        """Keys of hotfixes that are better kept elsewhere, where nobody took them away."""
+        return self.path / "hotfix-keys"
+
     def make(self) -> None:
         """Afterwards the directories exist, readable by nobody else."""
         for directory in (self.path, *self.directories()):
@@ -89,6 +115,20 @@ class StateDirectory:
     def kept_files(self) -> tuple[Path, ...]:
         """Files beside the database that a backup holds, since machines know what is in them."""
         return (self.port,)
+
+    def kept_rooms(self) -> tuple[Path, ...]:
+        """Directories whose files a backup holds; of the depot's own, only the catalog."""
+        depot = self.hotfix
+        repository = depot / "keys" / "repository"
+        return (
+            self.certificates,
+            self.secrets,
+            depot,
+            depot / "metadata",
+            depot / "keys",
+            repository,
+            repository / "private-keys-v1.d",
+        )
 
     def files(self) -> tuple[Path, ...]:
         """Every file that a control plane makes here, whether it is there or not."""

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from fairlead.agent.layout import AKS_MARKER, Layout
 from fairlead.agent.report.status import spare_of
+from fairlead.agent.stages.read_features import HOTFIX_FEATURE
 from fairlead.answers.words import Fault
 from fairlead.embedded.machines.kind import Seed
 from fairlead.embedded.machines.plain_file import NO_FILE, PLAIN, read_end
@@ -32,6 +33,10 @@ NO_NETWORK_CONFIG = b'{"config": "disabled"}\n'
 # cloud-init keeps what it read for as long as the instance has the same name. Without this link
 # it reads the seed again, and runs nothing twice that runs once for each instance.
 CLOUD_INIT_CACHE = "/var/lib/cloud/instance"
+
+# An image with this takes fixes. A feature file that user data brings is written over this one.
+HOTFIX_ANCHOR = "/etc/fairlead/hotfix/root.json"
+HOTFIX_FEATURES = f"{HOTFIX_FEATURE}=true\n".encode()
 
 # What a seed puts in place through the agent, by the names of the layout.
 PUT_BY_A_SEED = ("node_config", "boot_document", "features")
@@ -87,6 +92,8 @@ class MachineDisk:
         self.remove_verdict()
         for what in PUT_BY_A_SEED:
             self.remove(getattr(self.layout, what))
+        if self.has(HOTFIX_ANCHOR):
+            self.put(self.layout.features, HOTFIX_FEATURES, PUBLIC)
         self.remove(CLOUD_INIT_CACHE)
         self.put(USER_DATA, seed.user_data, SECRET)
         self.put(NETWORK_CONFIG, NO_NETWORK_CONFIG, PUBLIC)
@@ -100,6 +107,9 @@ class MachineDisk:
         None: from the seed that is in place, and with everything that came with it.
         """
         if seed is not None and not self.has_seed(seed):
+            if not self.has(META_DATA) and not self.has(USER_DATA):
+                for path, content in seed.image_files.items():
+                    self.put(path, content, PUBLIC)
             self.put_seed(seed)
         self._apply_defect(wanted=fault is Fault.FAIL_BOOT)
         self.remove_verdict()

@@ -8,7 +8,8 @@ them again by name.
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from fairlead.answers.words import Fault
@@ -30,11 +31,13 @@ class Seed:
     What a machine is given to boot from: a NoCloud seed.
 
     instance: another value makes cloud-init, and an in-place change, treat the boot as a first.
+    image_files: what a disk that never had a seed gets besides, as if its image had it.
     """
 
     hostname: str
     instance: str
     user_data: bytes
+    image_files: Mapping[str, bytes] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
