@@ -315,9 +315,12 @@ class StoredWorld(SimWorld):
             self.edge.machines.create_machine(pool, name, revision)
         self._shown_token[name] = self.user_data[pool, revision].token
 
-    def remove_machine(self, name: str, reason: str) -> None:
+    def remove_machine(self, name: str, reason: str, asked_by: str = "") -> None:
         with self._naming("remove", name):
-            self.edge.machines.remove_machine(name, reason)
+            self.edge.machines.remove_machine(name, reason, asked_by)
+
+    def let_go(self, machine: Machine) -> None:
+        self.edge.let_go(machine.name, self.clock.now)
 
     def change_machine(self, name: str, revision: str) -> None:
         with self._naming("change", name):
@@ -360,8 +363,9 @@ class StoredWorld(SimWorld):
 
 def restart(world: SimWorld) -> None:
     """Let the control plane end and start again, where it has anything to lose."""
-    if isinstance(world, StoredWorld):
-        world.restart()
+    start_again = getattr(world, "restart", None)
+    if start_again is not None:
+        start_again()
 
 
 Named = TypeVar("Named", TokenSecret, UserData)

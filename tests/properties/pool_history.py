@@ -150,10 +150,10 @@ class WatchedWorld(SimWorld):
         super().create_machine(pool, name, revision)
         assert len(self.living) <= self.desired + self.surge, "I-11: above the surge"
 
-    def remove_machine(self, name: str, reason: str) -> None:
+    def remove_machine(self, name: str, reason: str, asked_by: str = "") -> None:
         was_available = self.living[name].is_available
         assert not self.is_stopped, "a machine was removed though everything is stopped"
-        super().remove_machine(name, reason)
+        super().remove_machine(name, reason, asked_by)
         self._watch_availability(was_available)
 
     def change_machine(self, name: str, revision: str) -> None:

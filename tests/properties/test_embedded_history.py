@@ -42,7 +42,7 @@ class EmbeddedHistory(PoolHistory):
 
 
 def test_the_invariants_hold_in_an_embedded_store() -> None:
-    run_state_machine_as_test(EmbeddedHistory, settings=settings(FEW, max_examples=50))
+    run_state_machine_as_test(EmbeddedHistory, settings=settings(FEW, max_examples=20))
 
 
 @pytest.mark.slow

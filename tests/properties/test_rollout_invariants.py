@@ -33,7 +33,7 @@ from properties.pool_accidents import (
 from properties.pool_history import POOL, WatchedWorld
 
 FEW = settings(
-    max_examples=60,
+    max_examples=25,
     stateful_step_count=30,
     deadline=None,
     report_multiple_bugs=False,

@@ -26,6 +26,7 @@ def declare(world: SimWorld, pool: Json = None, platform: Json = None, **resolve
         platform=platform or (known.platform if known else platform_document()),
         resolved=Resolved(**resolved) if resolved else (known.resolved if known else Resolved()),
         is_leaving=bool(known and known.is_leaving),
+        asked_by=known.asked_by if known else "",
     )
 
 

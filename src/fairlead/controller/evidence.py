@@ -27,11 +27,11 @@ def record_from_evidence(wanted: Wanted, revision: Revision | Unusable) -> PoolR
     record = seen.record or PoolRecord(pool=seen.pool)
     if seen.template is not None and not _describes(record, seen.template.revision):
         record = _from_evidence(record, seen, revision)
-    return dataclasses.replace(
-        record,
-        applied=_comparable(record.applied, wanted, revision),
-        target=_comparable(record.target, wanted, revision),
-    )
+    applied = _comparable(record.applied, wanted, revision)
+    target = _comparable(record.target, wanted, revision)
+    if applied is record.applied and target is record.target:
+        return record
+    return dataclasses.replace(record, applied=applied, target=target)
 
 
 def _is_unborn(seen: Snapshot) -> bool:

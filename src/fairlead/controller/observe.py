@@ -5,7 +5,7 @@ A pass reads everything first and writes afterwards. A seam that cannot answer r
 UnavailableError and the pass ends before it has written anything: trouble means keep.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -14,6 +14,7 @@ from fairlead.inputs.leaf import Json, Problem
 from fairlead.inputs.platform_inputs import CODE_DEFAULTS
 from fairlead.revision.hashing import CURRENT, Scheme
 from fairlead.rollout.approval import Approval
+from fairlead.rollout.fixes import NO_FIXES, Fixes, no_fixes
 from fairlead.rollout.machines import Machine, Machines, Template
 from fairlead.rollout.record import PoolRecord
 from fairlead.rollout.secrets import SecretStore, TokenSecret, UserData
@@ -44,13 +45,15 @@ class PoolDocuments:
     One pool's documents, as YAML, JSON or Kubernetes gives them.
 
     is_leaving: the owner deleted the pool. It is never taken back; who wants the pool again
-    declares it again once it is gone.
+    declares it again once it is gone. asked_by: who asked for what is declared, or for the end of
+    the pool; '' where that is not known.
     """
 
     pool: Json
     platform: Json
     resolved: Resolved = Resolved()
     is_leaving: bool = False
+    asked_by: str = ""
 
 
 class Pools(Protocol):
@@ -120,6 +123,8 @@ class World:
     secrets: SecretStore
     journal: Journal
     code: Code = field(default_factory=Code)
+    # What is published at this moment. Never raises: what cannot be read is told in it.
+    read_fixes: Callable[[], Fixes] = no_fixes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,7 +132,8 @@ class Snapshot:
     """
     One read of everything that one pass looks at.
 
-    first_serial: what a first record counts on from; not 0 if a pool of this name was deleted.
+    references: pairs that the edge itself still names. first_serial: what a first record counts on
+    from; not 0 if a pool of this name was deleted.
     """
 
     pool: str
@@ -140,9 +146,11 @@ class Snapshot:
     tokens: Mapping[str, TokenSecret]
     user_data: Mapping[str, UserData]
     code: Code
-    replaces_by_itself: bool = False
+    makes_by_itself: bool = False
+    references: tuple[str, ...] = ()
     not_applied: Mapping[str, str] = field(default_factory=dict)
     first_serial: int = 0
+    fixes: Fixes = NO_FIXES
 
 
 def observe(pool: str, world: World, documents: PoolDocuments | None = None) -> Snapshot:
@@ -163,7 +171,9 @@ def observe(pool: str, world: World, documents: PoolDocuments | None = None) -> 
         tokens={secret.id: secret for secret in world.secrets.list_tokens(pool)},
         user_data={secret.id: secret for secret in world.secrets.list_user_data(pool)},
         code=world.code,
-        replaces_by_itself=world.machines.replaces_by_itself,
+        makes_by_itself=world.machines.makes_by_itself,
+        references=world.machines.list_references(pool),
         not_applied=world.machines.not_applied,
+        fixes=world.read_fixes(),
         first_serial=0 if record else first_serial(world.journal.read_events(pool)),
     )

@@ -1,5 +1,6 @@
 """
-Which pairs of secrets a pool needs: those that a pointer, the template or a machine names.
+Which pairs of secrets a pool needs: those that a pointer, the template, a machine or its edge
+names.
 
 Counted on the machines as they are after the pass, so that a pair is let go in the same pass in
 which its last machine turned away.
@@ -31,7 +32,7 @@ def needed_pairs(wanted: Wanted, facts: PoolFacts, desired: Revision | Unusable)
 def _named(seen: Snapshot, facts: PoolFacts) -> dict[str, Revision]:
     target, template = facts.record.target, facts.template
     found = {known.id: known for known in (facts.record.applied, target) if known}
-    names = {template.revision} if template else set()
+    names = {*seen.references, *([template.revision] if template else [])}
     for machine in facts.machines:
         names |= {machine.revision, machine.heading_for} - {""}
     for name in names - found.keys():

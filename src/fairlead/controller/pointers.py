@@ -18,6 +18,7 @@ from fairlead.revision.revision import Revision
 from fairlead.rollout.machines import Template
 from fairlead.rollout.progress import halt_cause, progress_of
 from fairlead.rollout.record import PoolRecord
+from fairlead.rollout.repair import still_repaired
 from fairlead.rollout.resume import resumed
 from fairlead.rollout.situation import Situation
 
@@ -30,7 +31,8 @@ def pointers_of(wanted: Wanted) -> tuple[PoolRecord, Revision | Unusable]:
     is_answered = not force or force in record.honoured
     if record.target and is_answered and force != record.target.force:
         desired = revision_wanted(wanted, record.target.force)
-    return replace(record, held=_held_of(wanted, record, desired)), desired
+    held = _held_of(wanted, record, desired)
+    return record if held == record.held else replace(record, held=held), desired
 
 
 def begun_with(
@@ -78,11 +80,16 @@ def judged(record: PoolRecord, situation: Situation) -> PoolRecord:
     if situation.is_leaving:
         return record
     machines, policy, now = situation.machines, situation.policy, situation.now
-    record = resumed(record, machines, policy, now)
-    if not record.is_rolling or record.target is None:
+    record = still_repaired(resumed(record, machines, policy, now), situation)
+    if record.target is None or not (record.is_rolling or record.adoption):
         return record
     template = Template(revision=record.target.id, version="", machine_template={}, replicas=0)
-    found = progress_of(machines, template, situation.desired, policy, now).failed
+    counted = machines
+    if record.adoption and not record.is_rolling:
+        # The target is an old one: what failed before the request has nothing to do with it.
+        since = record.adoption.started_at
+        counted = tuple(machine for machine in machines if machine.created_at >= since)
+    found = progress_of(counted, template, situation.desired, policy, now).failed
     failed = tuple(sorted({*record.failed, *found}.difference(record.forgiven)))
     halted = record.halted or halt_cause(machines, failed, policy, now)
     return replace(record, failed=failed, halted=halted)

@@ -11,7 +11,7 @@ from fairlead.controller.thought import Thought
 from fairlead.inputs.leaf import Json
 from fairlead.inputs.parse import API_VERSION
 from fairlead.rollout.carry_out import Hands, carry_out
-from fairlead.timeline.event import MACHINE_KINDS
+from fairlead.timeline.event import MACHINE_KINDS, creations_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +42,14 @@ def reconcile(pool: str, world: World, chance: Chance, now: datetime) -> datetim
     carry_out(thought.first, hands)
     # Events before the record: their keys make a repeated pass add none, and a record that was
     # written first would hide what it should have told. The record before any machine moves: a
-    # failure that was seen must be remembered before its machine is gone.
+    # failure that was seen must be remembered before its machine is gone. Record and status are
+    # one write: where writes are dear, both are parts of one object.
     world.journal.append(event for event in thought.events if event.kind not in MACHINE_KINDS)
     if thought.record or (thought.status and not thought.is_over):
         world.pools.write_outcome(pool, thought.record, thought.status)
-    carry_out(thought.then, hands)
-    world.journal.append(event for event in thought.events if event.kind in MACHINE_KINDS)
+    made = carry_out(thought.then, hands)
+    moved = [event for event in thought.events if event.kind in MACHINE_KINDS]
+    world.journal.append([*moved, *creations_of(pool, made, thought.cause, now)])
     if thought.is_over:
         world.pools.forget_pool(pool)
     return thought.wake

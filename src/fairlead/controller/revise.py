@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from fairlead.answers.wait import Wait
-from fairlead.answers.words import WaitFor
+from fairlead.answers.words import Strategy, WaitFor
 from fairlead.controller.observe import Snapshot
 from fairlead.errors import InputError
 from fairlead.inputs.declared import declared_pool
@@ -18,6 +18,7 @@ from fairlead.inputs.parse import NodePool, is_stopped, parse_platform_config
 from fairlead.inputs.platform_inputs import PlatformInputs, Stub, with_code_defaults
 from fairlead.revision.hashing import revision_of
 from fairlead.revision.revision import Revision
+from fairlead.rollout.adoption import lacking_in
 from fairlead.rollout.policy import Policy, policy_of
 from fairlead.rollout.record import PoolRecord
 from fairlead.rollout.situation import Situation, scales
@@ -46,6 +47,16 @@ class Wanted:
     def is_leaving(self) -> bool:
         """Say whether the owner deleted the pool."""
         return self.seen.documents.is_leaving
+
+    @property
+    def edge_replaces(self) -> bool:
+        """Say whether the edge replaces this pool's machines; in place they change by our steps."""
+        return self.edge_makes and self.policy.strategy is not Strategy.IN_PLACE
+
+    @property
+    def edge_makes(self) -> bool:
+        """Say whether the edge makes and removes machines, as many as the template says."""
+        return self.seen.makes_by_itself
 
     @property
     def stub(self) -> Stub:
@@ -106,8 +117,7 @@ def input_waits(wanted: Wanted) -> tuple[Wait, ...]:
 
 def situation_of(wanted: Wanted, record: PoolRecord) -> Situation:
     """Return what steps for this record are planned from."""
-    template = wanted.seen.template
-    halted = record.halted
+    template, halted = wanted.seen.template, record.halted
     if wanted.problems:
         halted = f"the pool's settings cannot be used: {wanted.problems}"
     return Situation(
@@ -116,13 +126,44 @@ def situation_of(wanted: Wanted, record: PoolRecord) -> Situation:
         desired=wanted.desired,
         policy=wanted.policy,
         now=wanted.now,
+        applied=record.applied.id if record.applied else "",
         reason=record.reason,
+        asked_by=record.asked_by,
+        declared_by=wanted.seen.documents.asked_by,
         bound=record.plan,
         is_stopped=wanted.is_stopped,
         halted=halted,
         forgiven=record.forgiven,
         is_leaving=wanted.is_leaving,
+        edge_makes=wanted.edge_makes,
+        lacking=_lacking(wanted, record),
+        is_blind=bool(wanted.seen.fixes.problem),
+        adoption=record.adoption,
+        repaired=record.repaired,
+        repairing_since=record.repairing_since,
     )
+
+
+def adoption_waits(wanted: Wanted, record: PoolRecord) -> tuple[Wait, ...]:
+    """Return why machines that lack a fix are not replaced for it, where that is not their turn."""
+    left = lacking_in(record.adoption, wanted.seen.machines)
+    if not left or record.adoption is None or wanted.is_leaving:
+        return ()
+    if problem := wanted.seen.fixes.problem:
+        return (Wait(wait_for=WaitFor.INPUT, says=problem),)
+    if wanted.edge_replaces:
+        lack = "1 machine lacks" if len(left) == 1 else f"{len(left)} machines lack"
+        says = f"{lack} {record.adoption.fix}, and its edge replaces none for that: delete them"
+        return (Wait(wait_for=WaitFor.OWNER, says=says),)
+    return ()
+
+
+def _lacking(wanted: Wanted, record: PoolRecord) -> frozenset[str]:
+    """Return the machines that our own steps replace for a fix, unless a rollout does anyway."""
+    is_blind_rollout = record.is_rolling and bool(wanted.seen.fixes.problem)
+    if is_blind_rollout or wanted.edge_replaces:
+        return frozenset()
+    return lacking_in(record.adoption, wanted.seen.machines)
 
 
 def _desired(seen: Snapshot, policy: Policy, now: datetime, *, is_stopped: bool) -> int:
@@ -153,7 +194,11 @@ def _policy_of(pool: NodePool, seen: Snapshot) -> tuple[Policy, Unusable | None]
     template = seen.template
     if template is None:
         return Policy(), problem
-    return Policy(replicas=template.replicas, settings=template.settings), problem
+    # What an edge was told of its machines holds until it can be told something else.
+    is_in_place = template.pacing is not None and template.pacing.in_place
+    strategy = Strategy.IN_PLACE if is_in_place else Strategy.ROLLING
+    kept = Policy(replicas=template.replicas, settings=template.settings, strategy=strategy)
+    return kept, problem
 
 
 def _leaves_of(pool: NodePool, platform: PlatformInputs, seen: Snapshot) -> Leaves | Unusable:

@@ -7,15 +7,17 @@ from dataclasses import replace
 from fairlead.answers.wait import Wait
 from fairlead.answers.words import WaitFor
 from fairlead.controller.pairs import refreshes
-from fairlead.controller.revise import Wanted, input_waits, situation_of
+from fairlead.controller.revise import Wanted, adoption_waits, input_waits, situation_of
 from fairlead.controller.template import template_of
 from fairlead.decision.decision import Decision
 from fairlead.inputs.registry import unapplied
+from fairlead.rollout.adoption import DONE, ended, lacking_in
 from fairlead.rollout.edge import watch_edge
 from fairlead.rollout.machines import Template
 from fairlead.rollout.plan import MachinePlan, plan_machines
 from fairlead.rollout.progress import Progress, progress_of
 from fairlead.rollout.record import PoolRecord
+from fairlead.rollout.repair import with_repairs
 from fairlead.rollout.situation import Situation
 from fairlead.timeline.conditions import PoolFacts
 
@@ -26,6 +28,29 @@ def facts_after(
     """Return the pool once the next steps are taken. waits: what keeps a target from being set."""
     situation = situation_of(wanted, record)
     template = template_of(wanted, record, situation)
+    record, plan, progress = _planned(wanted, record, situation, template)
+    waits = input_waits(wanted) + adoption_waits(wanted, record) + waits
+    return PoolFacts(
+        decision=decision,
+        record=_with_repairs(record, plan),
+        template=template,
+        steps=plan.steps,
+        progress=progress,
+        machines=plan.after,
+        waits=_all_waits(waits + plan.waits, record, template),
+        refreshes=refreshes(wanted, record),
+        problems=wanted.problems,
+        repairs=wanted.policy.auto_repair,
+        fetched=any(machine.booted for machine in wanted.seen.machines),
+        not_applied=_not_applied(wanted, record),
+        lacking=lacking_in(record.adoption, plan.after),
+    )
+
+
+def _planned(
+    wanted: Wanted, record: PoolRecord, situation: Situation, template: Template | None
+) -> tuple[PoolRecord, MachinePlan, Progress | None]:
+    """Return the record, without what is complete; the next steps; and how far machines are."""
     plan = _machine_plan(wanted, situation)
     progress = _progress_of(wanted, plan, template)
     if record.is_rolling and progress and progress.is_complete and not wanted.is_leaving:
@@ -35,20 +60,17 @@ def facts_after(
         # Planned again, because what halted it is over.
         plan = _machine_plan(wanted, situation_of(wanted, record))
         progress = _progress_of(wanted, plan, template)
-    return PoolFacts(
-        decision=decision,
-        record=replace(record, repair_stopped=_repair_stopped(plan)),
-        template=template,
-        steps=plan.steps,
-        progress=progress,
-        machines=plan.after,
-        waits=_all_waits(input_waits(wanted) + waits + plan.waits, record, template),
-        refreshes=refreshes(wanted, record),
-        problems=wanted.problems,
-        repairs=wanted.policy.auto_repair,
-        fetched=any(machine.booted for machine in wanted.seen.machines),
-        not_applied=_not_applied(wanted, record),
-    )
+    if _is_adopted(record, plan, progress):
+        record = ended(record, DONE)
+        plan = _machine_plan(wanted, situation_of(wanted, record))
+    return record, plan, progress
+
+
+def _is_adopted(record: PoolRecord, plan: MachinePlan, progress: Progress | None) -> bool:
+    """Say whether nothing is left to do for a fix: who lacked it is gone, and others are ready."""
+    if record.adoption is None or lacking_in(record.adoption, plan.after):
+        return False
+    return progress is not None and progress.is_settled
 
 
 def _not_applied(wanted: Wanted, record: PoolRecord) -> dict[str, str]:
@@ -58,15 +80,17 @@ def _not_applied(wanted: Wanted, record: PoolRecord) -> dict[str, str]:
 
 def _machine_plan(wanted: Wanted, situation: Situation) -> MachinePlan:
     if not situation.target and not situation.is_leaving:
-        return MachinePlan((), situation.machines, ())
-    if wanted.seen.replaces_by_itself:
+        return MachinePlan((), situation, ())
+    if wanted.edge_replaces or (wanted.edge_makes and situation.is_leaving):
         return watch_edge(situation)
     return plan_machines(situation)
 
 
-def _repair_stopped(plan: MachinePlan) -> str:
+def _with_repairs(record: PoolRecord, plan: MachinePlan) -> PoolRecord:
     told = (wait.says for wait in plan.waits if wait.wait_for is WaitFor.REPAIR)
-    return next(told, "")
+    if (stopped := next(told, "")) != record.repair_stopped:
+        record = replace(record, repair_stopped=stopped)
+    return with_repairs(record, plan.situation)
 
 
 def _progress_of(wanted: Wanted, plan: MachinePlan, template: Template | None) -> Progress | None:

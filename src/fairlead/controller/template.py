@@ -25,7 +25,7 @@ UNTOLD = Template(
 def template_of(wanted: Wanted, record: PoolRecord, situation: Situation) -> Template | None:
     """Return the template as it should be, or None if there is nothing to point it at."""
     known, target = wanted.seen.template, record.target
-    waits = wanted.seen.replaces_by_itself and is_held(situation)
+    waits = wanted.edge_replaces and is_held(situation)
     if situation.is_leaving:
         # Nothing but the number of machines matters any more.
         return known and replace(known, replicas=situation.desired, is_held=waits)
@@ -34,6 +34,8 @@ def template_of(wanted: Wanted, record: PoolRecord, situation: Situation) -> Tem
     settings = known.settings if known and is_waiting(situation) else wanted.policy.settings
     told = known or UNTOLD
     told = replace(told, replicas=situation.desired, settings=settings, is_held=waits)
+    if wanted.edge_makes and not (known and wanted.problems):
+        told = replace(told, pacing=wanted.policy.pacing)
     if told.revision == target.id:
         return told
     return replace(

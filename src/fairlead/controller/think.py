@@ -8,6 +8,7 @@ and a pair expires only after nothing names it.
 from dataclasses import replace
 from datetime import datetime
 
+from fairlead.controller.adopt import with_adoption
 from fairlead.controller.conclude import shown_with, status_of, told, wake_of
 from fairlead.controller.observe import Snapshot
 from fairlead.controller.pairs import needed_pairs, problem_after, secrets_for
@@ -33,7 +34,8 @@ def think(seen: Snapshot, now: datetime) -> Thought:
 
     In the order of the specification: what is wanted; the three pointers; the decision; whether
     it may become the target now; what that does to machines, and whether it is complete; the
-    secrets that all of this names, which are known only then; and what is told about it.
+    secrets that all of this names, which are known only then; and what is told about it. Failures
+    are judged after the start: what halted an earlier target does not hold the next.
     """
     wanted = revise(seen, now)
     record, desired = pointers_of(wanted)
@@ -42,7 +44,7 @@ def think(seen: Snapshot, now: datetime) -> Thought:
     begun, shown = start(decision, record, situation_of(wanted, record), approved)
     if begun is not record and begun.target:
         begun, settled = begun_with(wanted, begun, begun.target, desired)
-    # Failures are judged after the start: what halted an earlier target does not hold the next.
+    begun, shown = with_adoption(wanted, decision, begun, shown)
     facts = facts_after(wanted, settled, judged(begun, situation_of(wanted, begun)), shown.waits)
     facts, secrets = _with_secrets(wanted, facts, desired)
     first = (*secrets.before, *template_steps(seen, facts.template))
@@ -66,7 +68,8 @@ def _with_secrets(
     wanted: Wanted, facts: PoolFacts, desired: Revision | Unusable
 ) -> tuple[PoolFacts, SecretPlan]:
     needed = needed_pairs(wanted, facts, desired)
-    facts = replace(facts, pinned_problem=problem_after(wanted.seen, needed, facts.record))
+    if problem := problem_after(wanted.seen, needed, facts.record):
+        facts = replace(facts, pinned_problem=problem)
     return facts, secrets_for(wanted, facts, needed)
 
 

@@ -13,6 +13,7 @@ from fairlead.rollout.approval import Approval
 from fairlead.rollout.policy import Policy
 from fairlead.rollout.record import PoolRecord
 from fairlead.rollout.step import Step
+from fairlead.timeline.event import NO_CAUSE, Cause
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,8 +24,9 @@ class Thought:
     policy: how and when, as the documents say. first: steps before the record is written, so that
     what it names exists; then: those after it. shown: what the rollout would do as a whole, also
     if something holds it. approved: the plan that binds it, or None. wake: when to look again
-    even if nothing happens. status and record are None if they are to stay as they are. is_over:
-    nothing of a deleted pool is left; it is to be forgotten.
+    even if nothing happens. cause: why machines are made. status and record are None if they are
+    to stay as they are. is_over: nothing of a deleted pool is left; it is to be forgotten.
+    lacking: machines that are to be replaced for a fix.
     """
 
     policy: Policy
@@ -39,7 +41,9 @@ class Thought:
     approved: Approval | None = None
     record: PoolRecord | None = None
     events: tuple[Event, ...] = ()
+    cause: Cause = NO_CAUSE
     is_over: bool = False
+    lacking: frozenset[str] = frozenset()
 
     @property
     def steps(self) -> tuple[Step, ...]:

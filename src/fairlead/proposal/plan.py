@@ -24,7 +24,8 @@ from fairlead.proposal.leaves import in_place_differences, leaf_difference
 from fairlead.revision.difference import LeafChange, difference_of
 from fairlead.revision.rebase import in_words_of
 from fairlead.revision.revision import Revision
-from fairlead.rollout.machines import in_turn
+from fairlead.rollout.adoption import reason_for
+from fairlead.rollout.machines import Machine, in_turn
 from fairlead.rollout.record import PoolRecord
 from fairlead.rollout.step import CreateMachine, RemoveMachine, SecretStep
 
@@ -39,9 +40,10 @@ def plan_of(seen: Snapshot, thought: Thought, before: PoolDocuments | None = Non
     before: the documents in force, while `seen` has proposed ones; what is applied in place is
     the difference between the two.
     """
-    reason = record_after(seen, thought).reason
+    record = record_after(seen, thought)
+    reasons = {record.reason} | ({reason_for(record.adoption)} if record.adoption else set())
     removals = [step for step in thought.steps if isinstance(step, RemoveMachine)]
-    removed = tuple(step.machine for step in removals if step.reason != reason)
+    removed = tuple(step.machine for step in removals if step.reason not in reasons)
     machines = tuple(name for name in _machines_of(seen, thought) if name not in set(removed))
     leaves = tuple(leaf_difference(change) for change in _changes_of(seen, thought))
     leaves += in_place_differences(before, seen.documents) if before else ()
@@ -125,13 +127,14 @@ def _machines_of(seen: Snapshot, thought: Thought) -> tuple[str, ...]:
         return thought.shown.machines
     record = record_after(seen, thought)
     target = record.target
-    if not record.is_rolling or target is None:
+    if target is None or not (record.is_rolling or thought.lacking):
         return ()
-    return tuple(
-        machine.name
-        for machine in in_turn(seen.machines)
-        if machine.revision != target.id and not machine.is_leaving
-    )
+
+    def is_stale(machine: Machine) -> bool:
+        is_old = record.is_rolling and machine.revision != target.id
+        return not machine.is_leaving and (is_old or machine.name in thought.lacking)
+
+    return tuple(machine.name for machine in in_turn(seen.machines) if is_stale(machine))
 
 
 def _change_of(

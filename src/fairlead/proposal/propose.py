@@ -16,7 +16,7 @@ from fairlead.answers.wait import Wait
 from fairlead.answers.words import ChangeClass, WaitFor
 from fairlead.contract.canonical import digest_of
 from fairlead.controller.attempt import Failed, attempt
-from fairlead.controller.observe import PoolDocuments, World, observe
+from fairlead.controller.observe import PoolDocuments, Snapshot, World, observe
 from fairlead.controller.think import think
 from fairlead.controller.thought import Thought
 from fairlead.decision.decision import ReplaceMachines, Unknown
@@ -30,6 +30,7 @@ from fairlead.proposal.complaint import refuse
 from fairlead.proposal.judge import NODE_POOL, PLATFORM_CONFIG, judge, title_of
 from fairlead.proposal.plan import once_there, record_after, whole_plan_of
 from fairlead.proposal.versions import skewed
+from fairlead.rollout.adoption import why_stopped
 from fairlead.rollout.approval import Approval, approval_of
 from fairlead.rollout.record import PoolRecord
 
@@ -133,10 +134,9 @@ def propose(
         plans.append(whole_plan_of(seen, thought, now, before))
         records[pool] = record_after(seen, thought)
         seen, thought = once_there(seen, thought, now)
-        _refuse_unusable(thought, seen.documents)
-        if isinstance(thought.decision, ReplaceMachines):
-            shown = thought.shown.but(waits=())
-            rollouts[pool] = approval_of(shown, thought.decision.wanted)
+        _refuse_unusable(thought, seen)
+        if approval := _approval_for(seen, thought):
+            rollouts[pool] = approval
         if thought.approved:
             agreed.add(pool)
     return Proposal(declared, tuple(plans), rollouts, frozenset(agreed), records)
@@ -294,9 +294,42 @@ def _concerned(documents: Sequence[Declared], known: Mapping[str, PoolDocuments]
     return sorted(pools)
 
 
-def _refuse_unusable(thought: Thought, documents: PoolDocuments) -> None:
+def _approval_for(seen: Snapshot, thought: Thought) -> Approval | None:
+    """Return what is agreed to: for another revision, or for a fix; None if nothing begins."""
+    if isinstance(thought.decision, ReplaceMachines):
+        return approval_of(thought.shown.but(waits=()), thought.decision.wanted)
+    record = record_after(seen, thought)
+    is_new = seen.record is not None and record.adopted != seen.record.adopted
+    if not is_new or record.adoption is None or record.target is None:
+        return None
+    shown = thought.shown.but(waits=(), target=record.target.id)
+    return approval_of(shown, record.target, record.adopted)
+
+
+def _refuse_fix(seen: Snapshot, thought: Thought) -> None:
+    """Refuse to ask for a fix that no machine would boot with. What was asked for goes on."""
+    without = thought.policy.without
+    if not without.fix or (seen.record and seen.record.adopted == without.key):
+        return
+    field = "spec.rollout.replaceWithout.fix"
+    if problem := seen.fixes.problem or why_stopped(without.fix, seen.fixes):
+        hint = "fairlead hotfix list shows what is published"
+        raise InputError(problem, field=field, hint=hint)
+    waves = seen.fixes.by_version[without.fix].waves
+    if waves is not None and waves.part < 1:
+        raise InputError(
+            f"{without.fix} is given to {waves.part:.0%} of machines so far: most that took the "
+            "place of others would boot without it",
+            field=field,
+            hint=f"wait for its waves (fairlead hotfix status), or give it to all: fairlead hotfix "
+            f"promote {without.fix} --everyone",
+        )
+
+
+def _refuse_unusable(thought: Thought, seen: Snapshot) -> None:
     """Refuse what no machine can be made from. What a name points to may still come later."""
-    if not isinstance(thought.decision, Unknown) or documents.resolved.problem:
+    _refuse_fix(seen, thought)
+    if not isinstance(thought.decision, Unknown) or seen.documents.resolved.problem:
         return
     first = thought.decision.unusable.problems[0]
     if first.field.startswith("spec"):

@@ -6,7 +6,7 @@ enough. After the last batch that the owner listed, the budgets alone decide. Wh
 lists no batch, each is what the budgets let go at once, and every one but the last soaks.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import repeat
@@ -26,13 +26,11 @@ class Allowance:
 
 
 def allowance_of(
-    machines: tuple[Machine, ...], target: str, desired: int, policy: Policy, now: datetime
+    fresh: Iterable[Machine], desired: int, policy: Policy, now: datetime
 ) -> Allowance:
-    """Return how far a rollout may go at this moment."""
+    """Return how far a rollout may go at this moment. fresh: those not to be replaced."""
     ready = sorted(
-        machine.ready_at
-        for machine in machines
-        if machine.revision == target and machine.is_available and machine.ready_at
+        machine.ready_at for machine in fresh if machine.is_available and machine.ready_at
     )
     reached = 0
     for number, size in enumerate(_sizes(desired, policy), start=1):

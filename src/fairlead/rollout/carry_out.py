@@ -53,8 +53,13 @@ class Hands:
     written: dict[str, TokenSecret] = field(default_factory=dict)
 
 
-def carry_out(steps: Iterable[Step], hands: Hands) -> None:
-    """Take the steps in order. Raises UnavailableError or ConflictError; the rest is not taken."""
+def carry_out(steps: Iterable[Step], hands: Hands) -> tuple[str, ...]:
+    """
+    Take the steps in order; return the names of the machines that were made.
+
+    Raises UnavailableError or ConflictError; the rest is not taken.
+    """
+    made: list[str] = []
     for step in steps:
         match step:
             case PointTemplate():
@@ -64,14 +69,16 @@ def carry_out(steps: Iterable[Step], hands: Hands) -> None:
             case CreateMachine():
                 name = hands.draw_name(hands.pool)
                 hands.machines.create_machine(hands.pool, name, step.revision)
+                made.append(name)
             case RemoveMachine():
-                hands.machines.remove_machine(step.machine, step.reason)
+                hands.machines.remove_machine(step.machine, step.reason, step.asked_by)
             case ChangeMachine():
                 hands.machines.change_machine(step.machine, step.revision)
             case ApplySettings():
                 hands.machines.apply_settings(step.machine, step.settings)
             case _:
                 _carry_out_secret(step, hands)
+    return tuple(made)
 
 
 def _carry_out_secret(step: SecretStep, hands: Hands) -> None:

@@ -34,10 +34,13 @@ def is_held(situation: Situation) -> bool:
         machine.revision == situation.target and not machine.is_leaving
         for machine in situation.machines
     )
+    allowance = allowance_now(situation)
+    # Held after the last batch, an edge could not take the last stale machines away.
+    is_full = allowance.wait is not None and begun >= allowance.machines
     return (
         bool(gate_waits(situation) or machines_beyond(situation))
         or situation.policy.strategy is Strategy.ON_DELETE
-        or begun >= allowance_now(situation).machines
+        or is_full
     )
 
 
@@ -55,7 +58,7 @@ def watch_edge(situation: Situation) -> MachinePlan:
             waits.append(Wait(wait_for=WaitFor.EDGE, says="its edge replaces the machines"))
     waits += machine_waits(situation.machines, situation.policy, situation.now)
     after = tuple(_with_reason(machine, situation) for machine in situation.machines)
-    return MachinePlan((), after, tuple(waits))
+    return MachinePlan((), replace(situation, machines=after), tuple(waits))
 
 
 def _with_reason(machine: Machine, situation: Situation) -> Machine:

@@ -16,10 +16,10 @@ from fairlead.rollout.step import DeletePair, RemoveMachine
 REASON = "the pool was deleted"
 
 
-def farewell_steps(machines: Iterable[Machine]) -> tuple[RemoveMachine, ...]:
+def farewell_steps(machines: Iterable[Machine], asked_by: str = "") -> tuple[RemoveMachine, ...]:
     """Return the steps that tell every machine to leave, the oldest first."""
     staying = oldest_first(machine for machine in machines if not machine.is_leaving)
-    return tuple(RemoveMachine(machine.name, REASON) for machine in staying)
+    return tuple(RemoveMachine(machine.name, REASON, asked_by) for machine in staying)
 
 
 def farewell_plan_of(shown: Plan, machines: Iterable[Machine]) -> Plan:

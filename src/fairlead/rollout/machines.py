@@ -164,9 +164,10 @@ class Capacity:
 class Machines(Protocol):
     """Where machines live. Every write is safe to repeat; names are never used twice."""
 
-    # True if the edge replaces machines of an older template by itself, as Cluster API does;
-    # then only templates are written here.
-    replaces_by_itself: bool
+    # True if the edge makes as many machines as a template says by itself, as Cluster API does.
+    # Those of an older template it replaces, pool by pool: not where they are changed in place,
+    # which is left to our steps. It makes another one for each that is removed.
+    makes_by_itself: bool
 
     # Leaves that machines here are told and do not apply: the reason by the path of a row of the
     # registry. Owners see it.
@@ -177,6 +178,14 @@ class Machines(Protocol):
 
     def list_machines(self, pool: str) -> tuple[Machine, ...]:
         """Return the pool's machines, those that leave included. Raises UnavailableError."""
+
+    def list_references(self, pool: str) -> tuple[str, ...]:
+        """
+        Return the pairs that something of the edge's own would make machines from.
+
+        Besides template and machines: an older set of machines that is being replaced. Raises
+        UnavailableError; then nothing is deleted.
+        """
 
     def find_template(self, pool: str) -> Template | None:
         """Return the pool's template, or None."""
@@ -190,8 +199,8 @@ class Machines(Protocol):
     def create_machine(self, pool: str, name: str, revision: str) -> None:
         """Start a machine from the template's pair."""
 
-    def remove_machine(self, name: str, reason: str) -> None:
-        """Tell a machine to drain and go; the reason stays with it."""
+    def remove_machine(self, name: str, reason: str, asked_by: str = "") -> None:
+        """Tell a machine to drain and go; the reason stays with it, and who asked."""
 
     def change_machine(self, name: str, revision: str) -> None:
         """Take a machine to another revision in place."""

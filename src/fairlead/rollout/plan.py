@@ -15,19 +15,22 @@ from typing import assert_never
 from fairlead.answers.plan import Plan, named
 from fairlead.answers.wait import Wait
 from fairlead.answers.words import ChangeClass, Phase, Strategy, WaitFor
+from fairlead.rollout.adoption import reason_for
 from fairlead.rollout.in_place import change_steps
 from fairlead.rollout.leave import farewell_steps
 from fairlead.rollout.machines import Machine, in_turn
 from fairlead.rollout.policy import Policy
 from fairlead.rollout.progress import failure_of, machine_waits
-from fairlead.rollout.repair import repair_steps, repair_waits
+from fairlead.rollout.repair import after_repairs, repair_steps, repair_waits
 from fairlead.rollout.situation import (
     Situation,
     allowance_now,
     gate_waits,
+    is_fresh,
     is_rolling,
     is_stale,
     machines_beyond,
+    may_replace,
     may_scale,
     stale_machines,
     told_gates,
@@ -39,11 +42,16 @@ MachineChange = CreateMachine | RemoveMachine | ChangeMachine
 
 @dataclass(frozen=True, slots=True)
 class MachinePlan:
-    """The next steps on machines, the machines once they are taken, and what is waited for."""
+    """The next steps on machines, the situation once they are taken, and what is waited for."""
 
     steps: tuple[MachineChange, ...]
-    after: tuple[Machine, ...]
+    situation: Situation
     waits: tuple[Wait, ...]
+
+    @property
+    def after(self) -> tuple[Machine, ...]:
+        """Return the machines once the steps are taken."""
+        return self.situation.machines
 
 
 def plan_machines(situation: Situation) -> MachinePlan:
@@ -59,16 +67,19 @@ def plan_machines(situation: Situation) -> MachinePlan:
     while found := _next_steps(present):
         steps += found
         present = replace(present, machines=machines_after(present, found))
+        present = after_repairs(present, found)
     waits = (*told_gates(present), *repair_waits(present), *rollout_waits(present))
     waits += machine_waits(present.machines, present.policy, present.now)
-    return MachinePlan(tuple(steps), present.machines, waits)
+    return MachinePlan(tuple(steps), present, waits)
 
 
 def _farewell(situation: Situation) -> MachinePlan:
-    steps = () if situation.is_stopped else farewell_steps(situation.machines)
+    steps = (
+        () if situation.is_stopped else farewell_steps(situation.machines, situation.declared_by)
+    )
     after = machines_after(situation, steps)
     waits = gate_waits(situation) + machine_waits(after, situation.policy, situation.now)
-    return MachinePlan(steps, after, waits)
+    return MachinePlan(steps, replace(situation, machines=after), waits)
 
 
 def machines_after(situation: Situation, steps: Iterable[MachineChange]) -> tuple[Machine, ...]:
@@ -87,7 +98,9 @@ def machines_after(situation: Situation, steps: Iterable[MachineChange]) -> tupl
                 )
             case RemoveMachine():
                 leaving = replace(machines[step.machine], phase=Phase.LEAVING, reason=step.reason)
-                machines[step.machine] = replace(leaving, since=situation.now)
+                machines[step.machine] = replace(
+                    leaving, since=situation.now, asked_by=step.asked_by
+                )
             case ChangeMachine():
                 changing = replace(machines[step.machine], heading_for=step.revision)
                 machines[step.machine] = replace(changing, since=situation.now)
@@ -107,7 +120,7 @@ def _next_steps(situation: Situation) -> list[MachineChange]:
             return [*leaving.values()]
         if missing := _creates(situation):
             return [*missing]
-    if gate_waits(situation) or not is_rolling(situation) or machines_beyond(situation):
+    if not is_rolling(situation) or not may_replace(situation):
         return []
     return _replace(situation, staying)
 
@@ -137,33 +150,32 @@ def _estimate(count: int, desired: int, policy: Policy) -> timedelta:
 
 
 def _creates(situation: Situation) -> list[CreateMachine]:
+    if situation.edge_makes:
+        return []
     total, desired = len(situation.machines), situation.desired
     room = desired + situation.policy.surge(desired) - total
     # One that leaves is made good at once where the surge has room: its drain may never end.
     staying = sum(not machine.is_leaving for machine in situation.machines)
     missing = min(desired - staying, room)
     rolls = is_rolling(situation) and situation.policy.strategy is Strategy.ROLLING
-    if rolls and not gate_waits(situation) and not machines_beyond(situation):
-        updated = sum(
-            machine.revision == situation.target and not machine.is_leaving
-            for machine in situation.machines
-        )
+    if rolls and may_replace(situation):
+        updated = sum(is_fresh(machine, situation) for machine in situation.machines)
         missing = max(missing, min(room, allowance_now(situation).machines - updated))
     return [CreateMachine(situation.target)] * max(missing, 0)
 
 
 def _surplus(situation: Situation, staying: list[Machine]) -> list[RemoveMachine]:
     desired = situation.desired
-    stale = [machine for machine in staying if is_stale(machine, situation.target)]
+    stale = [machine for machine in staying if is_stale(machine, situation)]
     # While a rollout is under way the surge is its to use, also when it is held.
     spare = situation.policy.surge(desired) if stale else 0
     count = max(len(staying) - desired - spare, len(stale) - desired)
-    if count <= 0:
+    if count <= 0 or situation.edge_makes:
         return []
 
     def order(machine: Machine) -> tuple[bool, bool, float, str]:
         # What serves least goes first; of equals the youngest, which carries the least.
-        is_current = machine.revision == situation.target
+        is_current = is_fresh(machine, situation)
         return machine.is_available, is_current, -machine.created_at.timestamp(), machine.name
 
     # Nothing takes the place of stale machines beyond the wanted number, so they are not replaced.
@@ -171,12 +183,15 @@ def _surplus(situation: Situation, staying: list[Machine]) -> list[RemoveMachine
     names = {machine.name for machine in first}
     others = sorted((machine for machine in staying if machine.name not in names), key=order)
     leaving = first + others[: count - len(first)]
-    return [RemoveMachine(machine.name, "the pool was scaled down") for machine in leaving]
+    reason, asked_by = "the pool was scaled down", situation.declared_by
+    return [RemoveMachine(machine.name, reason, asked_by) for machine in leaving]
 
 
 def _retries(situation: Situation, staying: list[Machine]) -> list[RemoveMachine]:
     return [
-        RemoveMachine(machine.name, f"the rollout was resumed after: {failure}")
+        RemoveMachine(
+            machine.name, f"the rollout was resumed after: {failure}", situation.declared_by
+        )
         for machine in staying
         if machine.name in situation.forgiven
         and (failure := failure_of(machine, situation.policy, situation.now))
@@ -202,6 +217,8 @@ def rollout_waits(situation: Situation) -> list[Wait]:
     if beyond := machines_beyond(situation):
         says = f"the plan that was shown does not hold {named(beyond)}"
         return [Wait(wait_for=WaitFor.PLAN, says=says)]
+    if situation.is_blind and situation.lacking:
+        return []
     stale = stale_machines(situation)
     if situation.policy.strategy is Strategy.ON_DELETE:
         says = f"{counted(len(stale))} to be deleted by the pool's owner"
@@ -221,7 +238,7 @@ def _rolling_removals(
     situation: Situation, staying: list[Machine], allowed: int
 ) -> list[RemoveMachine]:
     desired = situation.desired
-    stale = [machine for machine in staying if is_stale(machine, situation.target)]
+    stale = [machine for machine in staying if is_stale(machine, situation)]
     # Machines beyond the present batch keep their place.
     most = len(stale) - max(desired - allowed, 0)
     idle = [machine for machine in stale if not machine.is_available]
@@ -229,4 +246,11 @@ def _rolling_removals(
     available = sum(machine.is_available for machine in staying)
     spare = available - (desired - situation.policy.unavailable(desired))
     leaving = [*in_turn(idle), *in_turn(serving)[: max(spare, 0)]][: max(most, 0)]
-    return [RemoveMachine(machine.name, situation.reason) for machine in leaving]
+    return [_replacement(situation, machine) for machine in leaving]
+
+
+def _replacement(situation: Situation, machine: Machine) -> RemoveMachine:
+    adoption = situation.adoption
+    if adoption and machine.revision == situation.target:
+        return RemoveMachine(machine.name, reason_for(adoption), adoption.asked_by)
+    return RemoveMachine(machine.name, situation.reason, situation.asked_by)

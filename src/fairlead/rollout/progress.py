@@ -6,7 +6,7 @@ counter would end a rollout with machines left behind.
 """
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from fairlead.answers.wait import Wait
 from fairlead.answers.words import Phase, WaitFor
@@ -122,6 +122,8 @@ def machine_waits(machines: tuple[Machine, ...], policy: Policy, now: datetime) 
         deadline = deadline_of(machine, policy)
         until = deadline if deadline and deadline > now else None
         says = failure_of(machine, policy, now) or machine.problem
+        if stuck := _stuck_end(machine, policy, now):
+            kind, says, until = WaitFor.EDGE, stuck, None
         if says := says or _slow_drain(machine, policy, now):
             told = f"{machine.name}: {says}"
             waits.append(Wait(wait_for=kind, says=told, machine=machine.name, until=until))
@@ -137,8 +139,19 @@ def _slow_drain(machine: Machine, policy: Policy, now: datetime) -> str:
     """Return that a drain without a limit takes longer than all of a replacement should, or ''."""
     if not machine.is_leaving or machine.since is None or policy.settings.drain_timeout:
         return ""
+    if machine.going:
+        return ""
     is_slow = machine.since + policy.estimate <= now
     return "its drain does not end, and timeouts.drain sets no limit" if is_slow else ""
+
+
+def _stuck_end(machine: Machine, policy: Policy, now: datetime) -> str:
+    """Return what its edge says of a machine whose end takes longer than a replacement, or ''."""
+    if not machine.going or machine.since is None:
+        return ""
+    drained = machine.since + (policy.settings.drain_timeout or timedelta())
+    is_slow = drained + policy.estimate <= now
+    return f"it drained, and does not go: {machine.going}" if is_slow else ""
 
 
 # By value: an enum's own hash is ten times the cost, and every machine is asked on every pass.

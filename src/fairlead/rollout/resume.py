@@ -24,8 +24,9 @@ def resumed(
 
     A request that comes while nothing is halted changes nothing, now or later.
     """
-    there = {machine.name for machine in machines}
-    record = replace(record, forgiven=tuple(name for name in record.forgiven if name in there))
+    if record.forgiven:
+        there = {machine.name for machine in machines}
+        record = replace(record, forgiven=tuple(name for name in record.forgiven if name in there))
     if not policy.resume or policy.resume in record.resumed:
         return record
     told = replace(record, resumed=(*record.resumed, policy.resume)[-MOST_HONOURED:])

@@ -7,6 +7,7 @@ The gates of a rollout are here: kill switch, pause, halt, window, and the plan 
 from dataclasses import dataclass
 from datetime import datetime
 
+from fairlead.answers.fix import Adoption
 from fairlead.answers.plan import Plan, beyond
 from fairlead.answers.wait import Wait
 from fairlead.answers.words import Phase, WaitFor
@@ -22,9 +23,15 @@ class Situation:
     """
     What steps are planned from.
 
-    target: revision id of the template. reason: why machines are replaced. bound: the plan that
-    must not be exceeded. is_stopped: the kill switch. halted: why the rollout halted, or ''.
+    target: revision id of the template; applied: of the one before it. reason: why machines are
+    replaced. asked_by: who asked for the target; declared_by: who asked for what is declared now.
+    bound: the plan that must not be exceeded. is_stopped: the kill switch. halted: why the rollout
+    halted, or ''.
     forgiven: machines whose failure counts no more. is_leaving: the pool was deleted.
+    edge_makes: the edge makes as many machines as are wanted, and removes the others.
+    lacking: machines that are replaced although they have the target, since they lack a fix;
+    adoption: on whose request. is_blind: what is published cannot be read. repaired: machines that
+    were repaired in a row, the first at repairing_since, while none came up.
     """
 
     machines: tuple[Machine, ...]
@@ -32,27 +39,43 @@ class Situation:
     desired: int
     policy: Policy
     now: datetime
+    applied: str = ""
     reason: str = ""
+    asked_by: str = ""
+    declared_by: str = ""
     bound: Plan | None = None
     is_stopped: bool = False
     halted: str = ""
     forgiven: tuple[str, ...] = ()
     is_leaving: bool = False
+    edge_makes: bool = False
+    lacking: frozenset[str] = frozenset()
+    adoption: Adoption | None = None
+    is_blind: bool = False
+    repaired: tuple[str, ...] = ()
+    repairing_since: datetime | None = None
 
 
-def is_stale(machine: Machine, target: str) -> bool:
-    """Say whether a machine that stays has another revision than the target."""
-    return machine.revision != target and machine.phase is not Phase.LEAVING
+def is_stale(machine: Machine, situation: Situation) -> bool:
+    """Say whether a machine stays that is to be replaced: by its revision, or for want of a fix."""
+    if machine.phase is Phase.LEAVING:
+        return False
+    return machine.revision != situation.target or machine.name in situation.lacking
+
+
+def is_fresh(machine: Machine, situation: Situation) -> bool:
+    """Say whether a machine that stays is what it should be, once it is ready."""
+    return not machine.is_leaving and not is_stale(machine, situation)
 
 
 def stale_machines(situation: Situation) -> list[Machine]:
     """Return the machines that a rollout is about."""
-    return [machine for machine in situation.machines if is_stale(machine, situation.target)]
+    return [machine for machine in situation.machines if is_stale(machine, situation)]
 
 
 def is_rolling(situation: Situation) -> bool:
-    """Say whether a machine that stays has another revision than the target."""
-    return any(is_stale(machine, situation.target) for machine in situation.machines)
+    """Say whether a machine that stays is to be replaced."""
+    return any(is_stale(machine, situation) for machine in situation.machines)
 
 
 def is_waiting(situation: Situation) -> bool:
@@ -106,15 +129,36 @@ def told_gates(situation: Situation) -> tuple[Wait, ...]:
     return tuple(wait for wait in waits if wait.wait_for is not WaitFor.WINDOW)
 
 
+def may_replace(situation: Situation) -> bool:
+    """Say whether machines may be replaced at this moment, as far as budgets and batches let."""
+    is_blind = situation.is_blind and bool(situation.lacking)
+    return not (is_blind or gate_waits(situation) or machines_beyond(situation))
+
+
 def machines_beyond(situation: Situation) -> list[str]:
     """Return the stale machines that the plan which was shown does not hold."""
     if situation.bound is None:
         return []
-    return beyond(situation.bound, (machine.name for machine in stale_machines(situation)))
+    stale = stale_machines(situation)
+    # Those that lack a fix were shown with the request for it.
+    others = (
+        one.name
+        for one in stale
+        if one.revision != situation.target and not _is_of_the_way(one, situation)
+    )
+    return beyond(situation.bound, others)
+
+
+def _is_of_the_way(machine: Machine, situation: Situation) -> bool:
+    """
+    Say whether an edge made a machine for a target that was superseded meanwhile.
+
+    It may come a moment after the plan for the next target was made, which holds all others.
+    """
+    return situation.edge_makes and machine.revision not in ("", situation.applied)
 
 
 def allowance_now(situation: Situation) -> Allowance:
     """Return how far the present batch goes."""
-    return allowance_of(
-        situation.machines, situation.target, situation.desired, situation.policy, situation.now
-    )
+    fresh = [machine for machine in situation.machines if is_fresh(machine, situation)]
+    return allowance_of(fresh, situation.desired, situation.policy, situation.now)

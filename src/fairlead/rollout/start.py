@@ -17,6 +17,7 @@ from fairlead.decision.decision import (
     DeletePool,
     HoldPlatformChange,
     Keep,
+    Overdue,
     ReplaceMachines,
     Unknown,
 )
@@ -68,6 +69,7 @@ def _adopted(decision: Adopt, record: PoolRecord, situation: Situation) -> tuple
         _with_target(record, target, situation),
         reason=NEW_POOL if decision.is_new else "no machine runs",
         sentence=explain(decision),
+        asked_by=situation.declared_by,
     )
     return told, shown
 
@@ -94,7 +96,10 @@ def _replaced(
     if waits:
         return record, shown.but(waits=waits)
     begun = _with_target(record, target, situation)
-    return replace(begun, reason=shown.because, sentence=explain(decision), plan=shown), shown
+    # What waited for too long is rolled out by a limit, not by a wish.
+    asked_by = "" if isinstance(decision.because, Overdue) else situation.declared_by
+    begun = replace(begun, reason=shown.because, asked_by=asked_by, plan=shown)
+    return replace(begun, sentence=explain(decision)), shown
 
 
 def _with_target(record: PoolRecord, target: Revision, situation: Situation) -> PoolRecord:
@@ -110,6 +115,8 @@ def _with_target(record: PoolRecord, target: Revision, situation: Situation) -> 
         halted="",
         forgiven=(),
         plan=None,
+        repaired=(),
+        repairing_since=None,
     )
 
 

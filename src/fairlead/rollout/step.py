@@ -88,10 +88,11 @@ class CreateMachine:
 
 @dataclass(frozen=True, slots=True)
 class RemoveMachine:
-    """Tell one machine to drain and go."""
+    """Tell one machine to drain and go. asked_by: who wanted that, or ''."""
 
     machine: str
     reason: str
+    asked_by: str = ""
 
 
 @dataclass(frozen=True, slots=True)

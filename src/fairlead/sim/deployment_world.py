@@ -2,55 +2,108 @@
 A control plane in memory whose machines are replaced by their edge, as Cluster API does it.
 
 The controller may write templates only; the edge creates, replaces and removes machines to match
-them, one at a time above the wanted number and never below it. It refuses everything else.
+them, within the template's own pacing. It refuses everything else. Machines of a pool that changes
+in place are made and removed by the edge as well, and changed by the controller's steps; another
+one is made for each that they remove.
+
+A deployment that is held makes no machine of a revision that it has not begun with: it goes on
+scaling and mending the set that it had, as Cluster API does, and so goes on naming its pair.
 """
 
 from fairlead.errors import InvariantError
-from fairlead.rollout.machines import Machine, Template, oldest_first
+from fairlead.rollout.machines import Machine, Pacing, Template, oldest_first
+from fairlead.rollout.policy import Budget
+from fairlead.sim.clock import Clock
 from fairlead.sim.world import SimWorld
-
-SURGE = 1
 
 
 class DeploymentWorld(SimWorld):
-    """A simulated control plane with a deployment behind every template."""
+    """A simulated control plane with a deployment, or a set, behind every template."""
 
-    replaces_by_itself = True
+    makes_by_itself = True
+
+    def __init__(self, clock: Clock | None = None) -> None:
+        super().__init__(clock)
+        self._sets: dict[str, str] = {}
 
     def run_machines(self) -> int:
         """Let deployments and machines do what they are about to; return how many did something."""
         # Machines first: one that is told to leave drains for a round, as a real one would.
         moved = super().run_machines()
         return moved + sum(
-            self._run_deployment(pool, template) for pool, template in self.templates.items()
+            self._run_set(pool, template)
+            if template.pacing.in_place
+            else self._run_deployment(pool, template, template.pacing)
+            for pool, template in self.templates.items()
+            if template.pacing is not None
         )
 
+    def list_references(self, pool: str) -> tuple[str, ...]:
+        """Return the revision of the set that a held deployment would make machines from."""
+        template = self.templates.get(pool)
+        if template is None or template.pacing is None or not template.is_held:
+            return ()
+        return (self._set_of(pool, template),)
+
     def create_machine(self, pool: str, name: str, revision: str) -> None:
-        """Refuse: a machine that no deployment owns."""
+        """Refuse: the edge makes machines."""
         raise InvariantError(f"the controller created {name} of {pool} for {revision} itself")
 
-    def remove_machine(self, name: str, reason: str) -> None:
-        """Refuse: the deployment would make another one at once."""
-        raise InvariantError(f"the controller removed {name} itself: {reason}")
+    def remove_machine(self, name: str, reason: str, asked_by: str = "") -> None:
+        """Refuse where the deployment would make another one at once."""
+        machine = self.living.get(name)
+        if machine is None or self._has_deployment(machine.pool):
+            raise InvariantError(f"the controller removed {name} itself: {reason} {asked_by}")
+        super().remove_machine(name, reason, asked_by)
 
     def change_machine(self, name: str, revision: str) -> None:
         """Refuse: machines of a deployment are never changed."""
-        raise InvariantError(f"the controller changed {name} to {revision} itself")
+        if self._has_deployment(self.living[name].pool):
+            raise InvariantError(f"the controller changed {name} to {revision} itself")
+        super().change_machine(name, revision)
 
-    def _run_deployment(self, pool: str, template: Template) -> int:
+    def _has_deployment(self, pool: str) -> bool:
+        template = self.templates.get(pool)
+        pacing = template.pacing if template else None
+        return pacing is not None and not pacing.in_place
+
+    def _run_set(self, pool: str, template: Template) -> int:
+        """Keep the number of machines; what they have is none of the set's business."""
         machines = self.list_machines(pool)
         staying = [machine for machine in machines if not machine.is_leaving]
-        stale = [machine for machine in staying if machine.revision != template.revision]
-        is_rolling = bool(stale) and not template.is_held
-        most = template.replicas + (SURGE if is_rolling else 0)
-        if len(staying) > most:
-            return self._let_go((stale or staying)[0])
-        if len(machines) < most and len(staying) - len(stale) < template.replicas:
+        if len(staying) > template.replicas:
+            return self._let_go(staying[-1])
+        if len(staying) < template.replicas:
             self.start_machine(pool, self._draw_name(pool), template.revision)
             return 1
+        return 0
+
+    def _set_of(self, pool: str, template: Template) -> str:
+        """Return which revision the deployment makes machines of; held, the one that it had."""
+        if not template.is_held:
+            self._sets[pool] = template.revision
+        return self._sets.get(pool, template.revision)
+
+    def _run_deployment(self, pool: str, template: Template, pacing: Pacing) -> int:
+        made_from = self._set_of(pool, template)
+        machines = self.list_machines(pool)
+        staying = [machine for machine in machines if not machine.is_leaving]
+        stale = [machine for machine in staying if machine.revision != made_from]
+        is_rolling = bool(stale) and not template.is_held and not pacing.waits_for_deletion
+        # Held in the midst of a roll, it keeps the machine too many that it has.
+        has_begun = bool(stale) and not pacing.waits_for_deletion
+        most = template.replicas + (_count(pacing.max_surge, template, up=True) * has_begun)
+        if len(staying) > most:
+            return self._let_go((stale or staying)[0])
+        fresh = len(staying) - len(stale)
+        wants = template.replicas if is_rolling else template.replicas - len(stale)
+        if len(machines) < most and fresh < wants:
+            self.start_machine(pool, self._draw_name(pool), made_from)
+            return 1
         available = sum(machine.is_available for machine in staying)
+        fewest = template.replicas - _count(pacing.max_unavailable, template, up=False)
         dead = [machine for machine in stale if not machine.is_available]
-        if is_rolling and (dead or available > template.replicas):
+        if is_rolling and (dead or available > fewest):
             return self._let_go(oldest_first(dead or stale)[0])
         return 0
 
@@ -58,3 +111,10 @@ class DeploymentWorld(SimWorld):
         # Like Cluster API, it keeps no reason with the machine.
         self.release_machine(machine, "")
         return 1
+
+
+def _count(amount: int | str, template: Template, *, up: bool) -> int:
+    """Return how many machines an amount is; a share of surge rounds up, the other down."""
+    is_share = isinstance(amount, str)
+    budget = Budget(int(amount.rstrip("%")) if isinstance(amount, str) else amount, is_share)
+    return budget.rounded_up(template.replicas) if up else budget.rounded_down(template.replicas)

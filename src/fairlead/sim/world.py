@@ -6,12 +6,11 @@ machine that names a pair which does not exist, a name used twice, a machine rea
 booted. `writes` counts every write, and `crash_at` cuts the controller off before one of them.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
 from types import MappingProxyType
 
-from fairlead.answers.event import Event
 from fairlead.answers.pool import PoolStatus
 from fairlead.answers.words import Phase
 from fairlead.controller.observe import Code, PoolDocuments, World
@@ -21,11 +20,14 @@ from fairlead.inputs.bounds import MOST_MACHINES
 from fairlead.inputs.leaf import Json, Problem
 from fairlead.inputs.parse import NO_PLATFORM
 from fairlead.rollout.approval import Approval
+from fairlead.rollout.fixes import NO_FIXES, offered_to
 from fairlead.rollout.machines import Capacity, Machine, NodeSettings, Template
 from fairlead.rollout.record import PoolRecord
 from fairlead.rollout.secrets import is_valid
 from fairlead.sim.clock import Clock
+from fairlead.sim.journal import SimJournal
 from fairlead.sim.secrets import SimSecrets
+from fairlead.timeline.event import removal_of
 from fairlead.zones import find_zone
 
 MOST_PASSES = 400
@@ -36,15 +38,16 @@ class ControllerKilledError(RuntimeError):
     """The controller was cut off before a write. Everything before it is there, nothing after."""
 
 
-class SimWorld(SimSecrets):
+class SimWorld(SimSecrets, SimJournal):
     """
     One simulated control plane. It is every seam at once.
 
     fates: for machines yet to be created, in order: 'ready', 'fail' or 'silent' (never joins);
-    after them `fate`. stuck: names of machines whose drain does not end.
+    after them `fate`. stuck: names of machines whose drain does not end. fixes: what is published;
+    `takes` says whether machines that boot take it in the place of `baked`, their image's agent.
     """
 
-    replaces_by_itself = False
+    makes_by_itself = False
     not_applied: Mapping[str, str] = MappingProxyType({})
     capacity = Capacity(MOST_MACHINES, "as many as a pool may have anywhere")
 
@@ -58,10 +61,12 @@ class SimWorld(SimSecrets):
         self.templates: dict[str, Template] = {}
         self.living: dict[str, Machine] = {}
         super().__init__()
-        self.events: dict[tuple[str, str], Event] = {}
         self.gone: dict[str, Machine] = {}
         self.log: list[tuple[str, str]] = []
         self.crash_at: int | None = None
+        self.fixes = NO_FIXES
+        self.baked = "202607.02.0"
+        self.takes = True
         self.fates: list[str] = []
         self.fate = "ready"
         self.stuck: set[str] = set()
@@ -78,7 +83,14 @@ class SimWorld(SimSecrets):
 
     def world(self) -> World:
         """Return this world as the controller sees it."""
-        return World(pools=self, machines=self, secrets=self, journal=self, code=self.code)
+        return World(
+            pools=self,
+            machines=self,
+            secrets=self,
+            journal=self,
+            code=self.code,
+            read_fixes=lambda: self.fixes,
+        )
 
     def chance(self) -> Chance:
         """Return where tokens and names are drawn from: they count up."""
@@ -124,8 +136,14 @@ class SimWorld(SimSecrets):
     def _leave(self, machine: Machine) -> bool:
         if machine.name in self.stuck and not self._is_drain_over(machine):
             return False
-        self.gone[machine.name] = self.living.pop(machine.name)
+        self.let_go(machine)
         return True
+
+    def let_go(self, machine: Machine) -> None:
+        """Let a machine be gone, which its edge tells."""
+        self.gone[machine.name] = self.living.pop(machine.name)
+        told = removal_of(machine, self.clock.now)
+        self.events[told.pool, told.key] = told
 
     def _is_drain_over(self, machine: Machine) -> bool:
         limit = machine.settings.drain_timeout
@@ -143,6 +161,7 @@ class SimWorld(SimSecrets):
                 replace(
                     machine,
                     revision=machine.heading_for,
+                    agent=self._agent(),
                     heading_for="",
                     booted=token.served.id,
                     phase=Phase.READY,
@@ -171,10 +190,15 @@ class SimWorld(SimSecrets):
                 phase=Phase.READY,
                 ready_at=self.clock.now,
                 booted=token.served.id,
+                agent=self._agent(),
                 problem="",
             )
         )
         return True
+
+    def _agent(self) -> str:
+        offered = offered_to(self.baked, self.fixes) if self.takes else None
+        return offered.version if offered else self.baked
 
     def _next_fate(self, name: str) -> str:
         if name not in self._fate_of:
@@ -299,6 +323,11 @@ class SimWorld(SimSecrets):
         """Return the pool's machines."""
         return tuple(machine for machine in self.living.values() if machine.pool == pool)
 
+    def list_references(self, pool: str) -> tuple[str, ...]:
+        """Return nothing: what this edge makes is in the template and the machines."""
+        del pool
+        return ()
+
     def find_template(self, pool: str) -> Template | None:
         """Return the pool's template."""
         return self.templates.get(pool)
@@ -344,7 +373,7 @@ class SimWorld(SimSecrets):
             settings=self.templates[pool].settings,
         )
 
-    def remove_machine(self, name: str, reason: str) -> None:
+    def remove_machine(self, name: str, reason: str, asked_by: str = "") -> None:
         """Tell a machine to go. The first reason stays; one that is gone is no error."""
         if not reason:
             raise InvariantError(f"{name} is removed without a reason")
@@ -352,7 +381,7 @@ class SimWorld(SimSecrets):
         if machine.is_leaving:
             return
         self._write("remove", name)
-        self.release_machine(machine, reason)
+        self.release_machine(replace(machine, asked_by=asked_by), reason)
 
     def change_machine(self, name: str, revision: str) -> None:
         """Take a machine to another revision in place."""
@@ -365,14 +394,3 @@ class SimWorld(SimSecrets):
         """Give a running machine its settings."""
         self._write("settings", name)
         self.living[name] = replace(self.living[name], settings=settings)
-
-    def append(self, events: Iterable[Event]) -> None:
-        """Add the events that are not there yet."""
-        fresh = [event for event in events if (event.pool, event.key) not in self.events]
-        if fresh:
-            self._write("events", ", ".join(event.kind.value for event in fresh))
-            self.events |= {(event.pool, event.key): event for event in fresh}
-
-    def read_events(self, pool: str) -> tuple[Event, ...]:
-        """Return the pool's events."""
-        return tuple(event for (owner, _), event in self.events.items() if owner == pool)

@@ -15,6 +15,7 @@ from fairlead.proposal.plan import record_after
 from fairlead.revision.difference import difference_of
 from fairlead.revision.rebase import in_words_of
 from fairlead.revision.revision import Revision
+from fairlead.rollout.adoption import reason_for
 from fairlead.rollout.machines import Machine
 from fairlead.rollout.progress import failure_of
 from fairlead.rollout.step import RemoveMachine
@@ -46,6 +47,7 @@ def machine_answer(machine: Machine) -> MachineAnswer:
         problem=machine.problem,
         reason=machine.reason,
         since=machine.since,
+        agent=machine.agent,
     )
 
 
@@ -76,7 +78,10 @@ def sentence_about(machine: Machine, seen: Snapshot, thought: Thought, now: date
         waits = f" It waits: {machine.problem}." if machine.problem else ""
         if waits and not machine.skips_drain:
             waits += f" fairlead machine delete {machine.name} --force waits no longer."
-        return f"{machine.name} leaves: {machine.reason}.{waits}"
+        if machine.going:
+            waits += f" It drained: {machine.going}."
+        asked = f" (asked by {machine.asked_by})" if machine.asked_by else ""
+        return f"{machine.name} leaves: {machine.reason}{asked}.{waits}"
     if reason := _reason_to_replace(machine, seen, thought):
         obstacle = "" if machine.is_in_flight else _obstacle(thought)
         return f"{machine.name} {_verb(machine, thought)} because {reason}{obstacle}."
@@ -104,6 +109,8 @@ def _reason_to_replace(machine: Machine, seen: Snapshot, thought: Thought) -> st
     record = record_after(seen, thought)
     if record.is_rolling and record.target and machine.revision != record.target.id:
         return record.reason
+    if record.adoption and machine.name in thought.lacking:
+        return reason_for(record.adoption)
     if isinstance(thought.decision, ReplaceMachines) and machine.name in thought.shown.machines:
         return thought.shown.because
     return ""

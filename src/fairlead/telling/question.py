@@ -32,6 +32,12 @@ def scale_question(plan: Plan) -> str:
     return ""
 
 
+def scales(plan: Plan) -> bool:
+    """Say whether the number of machines changes."""
+    before, after = _replicas(plan)
+    return before != after
+
+
 def _replicas(plan: Plan) -> tuple[int, int]:
     """Return how many machines were and are declared; both 0 if that stays."""
     for leaf in plan.leaves:

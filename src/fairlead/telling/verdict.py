@@ -44,7 +44,7 @@ def verdict_of(pool: PoolAnswer, plan: Plan, document: Json) -> Verdict:
 
 
 def _needs_text(wait: Wait) -> str:
-    if not wait.machine or wait.wait_for is WaitFor.LEAVE:
+    if not wait.machine or wait.wait_for in (WaitFor.LEAVE, WaitFor.EDGE):
         return wait.says
     return f"{wait.machine} failed: {wait.says.removeprefix(f'{wait.machine}: ')}"
 

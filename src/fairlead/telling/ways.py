@@ -71,9 +71,14 @@ def _from_drain(stuck: Stuck) -> tuple[Way, ...]:
     return (forced, apply_way("with timeouts.drain: 10m; drains that run are held to it"))
 
 
+def _from_edge(stuck: Stuck) -> tuple[Way, ...]:
+    command = f"fairlead explain {stuck.wait.machine or stuck.pool.name}"
+    return (Way(command=command, says="names it; whoever provides machines takes it away"),)
+
+
 def _from_repair(stuck: Stuck) -> tuple[Way, ...]:
     name = next((wait.machine for wait in stuck.pool.waits if wait.machine), "")
-    raised = apply_way("with a higher maxUnhealthy; then repair goes on by itself")
+    raised = apply_way("with a higher maxUnhealthy, or one that boots; then repair goes on")
     return (_delete(name, "the pool makes another"), raised)
 
 
@@ -92,5 +97,6 @@ _WAYS: dict[WaitFor, Callable[[Stuck], tuple[Way, ...]]] = {
     WaitFor.PLAN: _from_plan,
     WaitFor.OWNER: _from_owner,
     WaitFor.LEAVE: _from_drain,
+    WaitFor.EDGE: _from_edge,
     WaitFor.REPAIR: _from_repair,
 }

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from fairlead.answers.fix import Adoption
 from fairlead.answers.pool import Condition
 from fairlead.answers.text import shortened
 from fairlead.answers.wait import Wait
@@ -50,6 +51,7 @@ class PoolFacts:
     refreshes: new machines get held platform changes. problems: why settings cannot be used, or ''.
     repairs: the owner wants machines that died replaced.
     not_applied: leaves that the machines are told and do not apply, each with the reason.
+    lacking: machines that are still to be replaced for a fix.
     """
 
     decision: Decision
@@ -65,18 +67,28 @@ class PoolFacts:
     repairs: bool = False
     fetched: bool = False
     not_applied: Mapping[str, str] = field(default_factory=dict)
+    lacking: frozenset[str] = frozenset()
+
+    @property
+    def is_replacing(self) -> bool:
+        """Say whether machines are being replaced: for another revision, or for a fix."""
+        return self.record.is_rolling or self.record.adoption is not None
 
 
 Row = tuple[str, str, str, str]
 
 
 def conditions_of(
-    facts: PoolFacts, previous: tuple[Condition, ...], now: datetime
+    facts: PoolFacts, sentence: str, previous: tuple[Condition, ...], now: datetime
 ) -> tuple[Condition, ...]:
-    """Return the conditions, sorted by type; each keeps its moment unless its status moved."""
+    """
+    Return the conditions, sorted by type; each keeps its moment unless its status moved.
+
+    sentence: see sentence_of.
+    """
     before = {condition.type: condition for condition in previous}
     found = []
-    for kind, status, reason, message in sorted(_rows(facts)):
+    for kind, status, reason, message in sorted(_rows(facts, sentence)):
         known = before.get(kind)
         since = known.since if known and known.status == status else now
         found.append(
@@ -91,8 +103,8 @@ def conditions_of(
     return tuple(found)
 
 
-def _rows(facts: PoolFacts) -> Iterator[Row]:
-    yield _pending(facts)
+def _rows(facts: PoolFacts, sentence: str) -> Iterator[Row]:
+    yield _pending(facts, sentence)
     yield from _updating(facts)
     yield from _valid(facts)
     yield from _machines(facts)
@@ -132,9 +144,20 @@ def _sentence_without_gates(facts: PoolFacts) -> str:
         return f"{facts.record.sentence} A further platform change is queued."
     if facts.record.is_rolling:
         return facts.record.sentence
+    if facts.record.adoption:
+        is_held = isinstance(facts.decision, HoldPlatformChange)
+        inputs = "Platform changes stay held" if is_held else "Every input is as recorded"
+        return f"{inputs}; {_adoption_text(facts.record.adoption)}."
     if isinstance(facts.decision, Keep) and facts.progress:
         return _unsettled_text(facts.progress) or sentence
     return sentence
+
+
+def _adoption_text(adoption: Adoption) -> str:
+    if len(adoption.machines) == 1:
+        return f"1 machine without the fix {adoption.fix} is replaced, as the pool's owner asked"
+    many = f"{len(adoption.machines)} machines without the fix {adoption.fix}"
+    return f"{many} are replaced, as the pool's owner asked"
 
 
 def _unsettled_text(progress: Progress) -> str:
@@ -147,15 +170,14 @@ def _unsettled_text(progress: Progress) -> str:
     return ""
 
 
-def _pending(facts: PoolFacts) -> Row:
+def _pending(facts: PoolFacts, sentence: str) -> Row:
     kind = "ConfigUpdatePending"
     decision = facts.decision
-    sentence = sentence_of(facts)
     if isinstance(decision, Unknown):
         return kind, "Unknown", "DriftUnknown", sentence
     if isinstance(decision, DeletePool):
         return kind, "False", DELETED, sentence
-    if facts.record.is_rolling or isinstance(decision, ReplaceMachines | Adopt):
+    if facts.is_replacing or isinstance(decision, ReplaceMachines | Adopt):
         gate = held_by(facts)
         held = ("True", gate.wait_for.value) if gate else ("False", "RolloutInProgress")
         return kind, *held, sentence
@@ -215,7 +237,7 @@ def _waiting_text(facts: PoolFacts) -> str:
 def held_by(facts: PoolFacts) -> Wait | None:
     """Return the gate that keeps machines from being replaced, if any is to be replaced."""
     gate = _first_wait(facts, GATES)
-    wants_more = facts.record.is_rolling or isinstance(
+    wants_more = facts.is_replacing or isinstance(
         facts.decision, ReplaceMachines | Adopt | DeletePool
     )
     if gate is None or not wants_more:
@@ -230,10 +252,13 @@ def _is_replacing(facts: PoolFacts) -> bool:
     target = facts.record.target.id if facts.record.target else ""
     staying = [machine for machine in facts.machines if not machine.is_leaving]
     is_short = facts.progress is not None and len(staying) < facts.progress.desired
-    return is_short or any(machine.revision != target for machine in staying)
+    is_stale = any(machine.revision != target for machine in staying)
+    return is_short or is_stale or bool(facts.lacking)
 
 
 def _first_wait(facts: PoolFacts, kinds: tuple[WaitFor, ...]) -> Wait | None:
+    if not facts.waits:
+        return None  # most pools
     found = {wait.wait_for: wait for wait in facts.waits}
     return next((found[kind] for kind in kinds if kind in found), None)
 

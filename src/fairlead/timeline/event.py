@@ -5,79 +5,176 @@ An event has a key that a repeated pass makes again, so appending after a crash 
 """
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from datetime import datetime
 
-from fairlead.answers.event import Event
-from fairlead.answers.words import EventKind
+from fairlead.answers.event import CONTROL_PLANE, Event
+from fairlead.answers.words import EventKind, Phase
 from fairlead.decision.explain import listed
 from fairlead.rollout.machines import Machine
 from fairlead.rollout.record import Evidence, PoolRecord
-from fairlead.rollout.step import CreateMachine, CreateToken, Step
+from fairlead.rollout.step import CreateToken, Step
+
+# Facts about a target; whoever asked for it asked for them.
+ASKED_KINDS = (
+    EventKind.POOL_ADOPTED,
+    EventKind.ROLLOUT_STARTED,
+    EventKind.ROLLOUT_RETARGETED,
+    EventKind.ROLLOUT_COMPLETED,
+)
 
 # Told once machines were moved; all others before.
 MACHINE_KINDS = (
-    EventKind.MACHINES_CREATED,
+    EventKind.MACHINE_CREATED,
     EventKind.MACHINE_LEAVES,
     EventKind.DRAIN_SKIPPED,
     EventKind.POOL_DELETED,
 )
 
 
-def events_of(
-    before: PoolRecord,
-    after: PoolRecord,
-    steps: Iterable[Step],
-    machines: Iterable[Machine],
-    now: datetime,
-) -> tuple[Event, ...]:
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """Why machines are made, and whose wish that is; '' if nobody's."""
+
+    reason: str
+    asked_by: str
+
+
+NO_CAUSE = Cause("", "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passed:
+    """
+    One pass: the record before and after it, its steps, the machines that it saw and those that it
+    leaves behind.
+
+    cause: why it makes machines. declared_by: who asked for what is declared, or ''.
+    """
+
+    before: PoolRecord
+    after: PoolRecord
+    now: datetime
+    steps: tuple[Step, ...] = ()
+    seen: tuple[Machine, ...] = ()
+    machines: tuple[Machine, ...] = ()
+    cause: Cause = NO_CAUSE
+    declared_by: str = ""
+
+
+def events_of(passed: Passed) -> tuple[Event, ...]:
     """
     Return the facts of one pass: what its record says that the one before did not.
 
-    That a machine leaves is told for as long as it does, under one key: a pass that was cut off
-    after telling the machine is made good by the next.
+    That a machine boots, failed or leaves is told for as long as it does, under one key: a pass
+    that was cut off after the step is made good by the next.
     """
-    leaving = tuple(event for machine in machines for event in _departure(machine, now))
+    before, after, now = passed.before, passed.after, passed.now
+    booting = (machine.name for machine in passed.seen if machine.phase is Phase.BOOTING)
+    machines = (
+        *creations_of(after.pool, booting, passed.cause, now),
+        *(event for machine in passed.seen for event in _failure(machine, now)),
+        *(event for machine in passed.machines for event in departure_of(machine, now)),
+    )
     told = (
         *_target_facts(before, after),
         *_held_facts(before, after),
+        *_adoption_facts(before, after),
         *_repair_facts(before, after),
-        *_step_facts(before, steps, now),
+        *_step_facts(before, passed.steps, now),
     )
-    return leaving + tuple(
+    return machines + tuple(
         Event(
             kind=kind,
             pool=after.pool,
             at=now,
             key=f"{kind.value}:{subject}:{before.serial}",
             says=says,
+            actor=CONTROL_PLANE,
+            asked_by=_asker_of(kind, passed),
         )
         for kind, subject, says in told
     )
 
 
-def _departure(machine: Machine, now: datetime) -> Iterator[Event]:
+def _asker_of(kind: EventKind, passed: Passed) -> str:
+    if kind is EventKind.ROLLOUT_RESUMED:
+        return passed.declared_by
+    if kind is EventKind.ADOPTION_STARTED and passed.after.adoption:
+        return passed.after.adoption.asked_by
+    return passed.after.asked_by if kind in ASKED_KINDS else ""
+
+
+def cause_of(
+    record: PoolRecord, machines: Iterable[Machine], desired: int, declared_by: str
+) -> Cause:
+    """Return why a pass makes machines, if it makes any."""
+    target = record.target.id if record.target else ""
+    if record.adoption and not record.is_rolling:
+        return Cause(f"in the place of one without {record.adoption.fix}", record.adoption.asked_by)
+    if any(machine.revision != target and not machine.is_leaving for machine in machines):
+        return Cause(record.reason, record.asked_by)
+    return Cause(f"the pool declares {desired}", declared_by)
+
+
+def creations_of(pool: str, names: Iterable[str], cause: Cause, now: datetime) -> Iterator[Event]:
+    """Yield that machines were made, each by its name."""
+    for name in names:
+        says = f"{name} was made: {cause.reason}."
+        yield _machine_event(EventKind.MACHINE_CREATED, pool, name, says, now).but(
+            asked_by=cause.asked_by
+        )
+
+
+def departure_of(machine: Machine, now: datetime, actor: str = CONTROL_PLANE) -> Iterator[Event]:
+    """Yield that a machine leaves, and how, if it does. actor: who told it to."""
     told = [(EventKind.MACHINE_LEAVES, f"leaves: {machine.reason}")] if machine.is_leaving else []
     if machine.skips_drain:
         told.append((EventKind.DRAIN_SKIPPED, "goes without its drain: its owner forced it"))
     for kind, says in told:
-        yield Event(
-            kind=kind,
-            pool=machine.pool,
-            at=now,
-            key=f"{kind.value}:{machine.name}",
-            says=f"{machine.name} {says}.",
-            machine=machine.name,
-        )
+        event = _machine_event(kind, machine.pool, machine.name, f"{machine.name} {says}.", now)
+        yield event.but(actor=actor, asked_by=machine.asked_by)
 
 
-def deletion_of(record: PoolRecord, now: datetime) -> Event:
+def removal_of(machine: Machine, now: datetime) -> Event:
+    """Return that nothing of a machine is left."""
+    says = f"{machine.name} is gone" + (f": {machine.reason}." if machine.reason else ".")
+    event = _machine_event(EventKind.MACHINE_GONE, machine.pool, machine.name, says, now)
+    return event.but(asked_by=machine.asked_by)
+
+
+def _failure(machine: Machine, now: datetime) -> Iterator[Event]:
+    if machine.phase is not Phase.FAILED:
+        return
+    says = f"{machine.name} failed: {machine.problem or 'no reason given'}."
+    event = _machine_event(EventKind.MACHINE_FAILED, machine.pool, machine.name, says, now)
+    # On an edge where it can be mended and fail again, it is told again for another revision.
+    yield event.but(key=f"{event.key}:{machine.heading_for or machine.revision}")
+
+
+def _machine_event(kind: EventKind, pool: str, name: str, says: str, now: datetime) -> Event:
+    return Event(
+        kind=kind,
+        pool=pool,
+        at=now,
+        key=f"{kind.value}:{name}",
+        says=says,
+        machine=name,
+        actor=CONTROL_PLANE,
+    )
+
+
+def deletion_of(passed: Passed) -> Event:
     """Return the last fact about a pool. Its key ends with the number of its last record."""
+    record = passed.after
     return Event(
         kind=EventKind.POOL_DELETED,
         pool=record.pool,
-        at=now,
+        at=passed.now,
         key=f"{EventKind.POOL_DELETED.value}:{record.serial}",
         says="No machine and no secret of the pool is left.",
+        actor=CONTROL_PLANE,
+        asked_by=passed.declared_by,
     )
 
 
@@ -141,20 +238,33 @@ def _held_facts(before: PoolRecord, after: PoolRecord) -> Iterator[Fact]:
         yield EventKind.CHANGE_CLEARED, ",".join(leaves), f"No longer held: {listed(leaves)}."
 
 
+def _adoption_facts(before: PoolRecord, after: PoolRecord) -> Iterator[Fact]:
+    is_new = after.adopted != before.adopted
+    if after.adoption and (is_new or before.adoption is None):
+        fix, names = after.adoption.fix, after.adoption.machines
+        many = f"{len(names)} machine{'' if len(names) == 1 else 's'}"
+        says = f"The pool's owner asked for the fix {fix}: {many} without it will be replaced."
+        yield EventKind.ADOPTION_STARTED, after.adopted, says
+    is_over = after.adoption is None and bool(after.adoption_over)
+    if is_over and (before.adoption or (is_new and after.adopted)):
+        says = f"No further machine is replaced for a fix: {after.adoption_over}."
+        yield EventKind.ADOPTION_ENDED, after.adopted, says
+
+
 def _repair_facts(before: PoolRecord, after: PoolRecord) -> Iterator[Fact]:
     if after.repair_stopped and not before.repair_stopped:
         yield EventKind.REPAIR_STOPPED, "", f"Repair stopped: {after.repair_stopped}."
     if before.repair_stopped and not after.repair_stopped:
-        yield EventKind.REPAIR_GOES_ON, "", "Repair may go on: fewer machines are unhealthy."
+        yield (
+            EventKind.REPAIR_GOES_ON,
+            "",
+            "Repair may go on: fewer machines are unhealthy, or one came up.",
+        )
 
 
 def _step_facts(before: PoolRecord, steps: Iterable[Step], now: datetime) -> Iterator[Fact]:
     known = {revision.id for revision in (before.applied, before.target) if revision}
-    created = 0
     for step in steps:
         if isinstance(step, CreateToken) and step.id in known:
             says = f"The pair {step.id} was missing."
             yield EventKind.SECRET_RECREATED, f"{step.id}:{now.isoformat()}", says
-        created += isinstance(step, CreateMachine)
-    if created:
-        yield EventKind.MACHINES_CREATED, now.isoformat(), f"Machines created: {created}."

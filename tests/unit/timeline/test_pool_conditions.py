@@ -10,7 +10,7 @@ from fairlead.rollout.machines import Machine
 from fairlead.rollout.progress import Progress
 from fairlead.rollout.record import PoolRecord
 from fairlead.timeline.conditions import PoolFacts, conditions_of
-from fairlead.timeline.event import events_of
+from fairlead.timeline.event import Passed, events_of
 from pool_documents import make_revision
 
 NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
@@ -51,7 +51,7 @@ def row(conditions: tuple[Condition, ...], kind: str) -> Condition:
 
 
 def test_the_conditions_are_those_of_the_specification() -> None:
-    found = conditions_of(facts(machine("a", Phase.READY)), (), NOW)
+    found = conditions_of(facts(machine("a", Phase.READY)), "", (), NOW)
 
     assert [condition.type for condition in found] == [
         "AllApplied", "AllMachinesReady", "AllNodesHealthy", "AutorepairEnabled",
@@ -63,11 +63,11 @@ def test_the_conditions_are_those_of_the_specification() -> None:
 
 
 def test_a_moment_moves_only_with_the_status() -> None:
-    first = conditions_of(facts(machine("a", Phase.BOOTING)), (), NOW)
+    first = conditions_of(facts(machine("a", Phase.BOOTING)), "", (), NOW)
     later = NOW + timedelta(hours=1)
 
-    same = conditions_of(facts(machine("a", Phase.NOT_READY, "kubelet stopped")), first, later)
-    other = conditions_of(facts(machine("a", Phase.READY)), same, later)
+    same = conditions_of(facts(machine("a", Phase.NOT_READY, "kubelet stopped")), "", first, later)
+    other = conditions_of(facts(machine("a", Phase.READY)), "", same, later)
 
     assert row(same, "AllMachinesReady").since == NOW
     assert row(same, "AllMachinesReady").message == "a: kubelet stopped"
@@ -77,7 +77,7 @@ def test_a_moment_moves_only_with_the_status() -> None:
 def test_a_message_is_sorted_and_bounded() -> None:
     sick = [machine(f"m{number:03}", Phase.FAILED, "x" * 50) for number in range(99, -1, -1)]
 
-    message = row(conditions_of(facts(*sick), (), NOW), "AllNodesHealthy").message
+    message = row(conditions_of(facts(*sick), "", (), NOW), "AllNodesHealthy").message
 
     assert len(message) == 3000
     assert message.startswith("m000: xxx")
@@ -85,13 +85,13 @@ def test_a_message_is_sorted_and_bounded() -> None:
 
 
 def test_a_pool_without_machines_says_so() -> None:
-    found = row(conditions_of(facts(), (), NOW), "AllMachinesReady")
+    found = row(conditions_of(facts(), "", (), NOW), "AllMachinesReady")
 
     assert (found.status, found.reason, found.message) == ("False", "NotFound", "no machines")
 
 
 def test_equal_records_have_no_events() -> None:
-    assert events_of(RECORD, RECORD, (), (), NOW) == ()
+    assert events_of(Passed(before=RECORD, after=RECORD, now=NOW)) == ()
 
 
 def test_a_machine_that_leaves_is_told_under_one_key() -> None:
@@ -104,8 +104,10 @@ def test_a_machine_that_leaves_is_told_under_one_key() -> None:
         reason="the pool's owner changed imageBase",
     )
 
-    first = events_of(RECORD, RECORD, (), (leaving,), NOW)
-    again = events_of(RECORD, RECORD, (), (leaving,), NOW + timedelta(minutes=1))
+    passed = Passed(before=RECORD, after=RECORD, machines=(leaving,), now=NOW)
+
+    first = events_of(passed)
+    again = events_of(replace(passed, now=NOW + timedelta(minutes=1)))
 
     assert [event.key for event in first] == [event.key for event in again] == ["MachineLeaves:a"]
     assert first[0].says == "a leaves: the pool's owner changed imageBase."
@@ -116,11 +118,11 @@ def test_what_machines_do_not_apply_is_told_with_the_reason() -> None:
         facts(machine("a", Phase.READY)), not_applied={"imageBase": "one image", "osStream": "one"}
     )
 
-    found = row(conditions_of(lacking, (), NOW), "AllApplied")
+    found = row(conditions_of(lacking, "", (), NOW), "AllApplied")
 
     assert (found.status, found.reason) == ("False", "NotApplied")
     assert found.message == (
         "not applied by this kind of machine: imageBase: one image; osStream: one"
     )
-    everything = row(conditions_of(facts(machine("a", Phase.READY)), (), NOW), "AllApplied")
+    everything = row(conditions_of(facts(machine("a", Phase.READY)), "", (), NOW), "AllApplied")
     assert (everything.status, everything.message) == ("True", "")

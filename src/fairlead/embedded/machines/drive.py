@@ -11,7 +11,7 @@ machine is told as its problem and tried again, ever more rarely, and holds up n
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -58,6 +58,18 @@ class _Trouble:
     retry_at: datetime
 
 
+def _no_files() -> Mapping[str, bytes]:
+    return {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Besides:
+    """What else is done when machines come and go: files of a new one's image, a last word."""
+
+    image_files: Callable[[], Mapping[str, bytes]] = _no_files
+    on_gone: Callable[[str], None] = lambda _: None
+
+
 class Driver:
     """Drives every machine of one control plane. What it remembers may be lost at any time."""
 
@@ -67,11 +79,13 @@ class Driver:
         kind: MachineKind,
         now: Callable[[], datetime],
         draw_token: Callable[[], str],
+        besides: Besides | None = None,
     ) -> None:
         self._world = world
         self._kind = kind
         self._now = now
         self._draw_token = draw_token
+        self._besides = besides or Besides()
         self._busy: dict[str, asyncio.Task[None]] = {}
         self._look_at = now()
         self._trouble: dict[str, _Trouble] = {}
@@ -206,7 +220,7 @@ class Driver:
         name, world = stored.machine.name, self._world
         user_data = self._user_data_of(stored.machine.pool, revision)
         token = self._draw_token()
-        seed = seed_of(name, user_data, token)
+        seed = replace(seed_of(name, user_data, token), image_files=self._besides.image_files())
         # Noted first: a report that comes at once must be later than its power. With the token,
         # so that what an earlier boot still says is known to be an earlier boot's.
         with world.store.writing():
@@ -229,7 +243,8 @@ class Driver:
     async def _destroy(self, stored: StoredMachine) -> None:
         name = stored.machine.name
         await asyncio.to_thread(self._kind.destroy, name)
-        self._world.machines.mark_gone(name)
+        self._world.let_go(name, self._now())
+        self._besides.on_gone(name)
         self._words.pop(name, None)
         self._unclear.discard(name)
 

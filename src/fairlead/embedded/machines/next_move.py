@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 
 from fairlead.answers.words import Fault, Phase
 from fairlead.contract.boot_report import BootReport, parse_report
+from fairlead.contract.hotfix.fact import agent_in
 from fairlead.embedded.machines.kind import Life
 from fairlead.embedded.machines.last_words import failure_text
 from fairlead.embedded.store.machines import StoredMachine
@@ -144,7 +145,8 @@ def _judge(machine: Machine, report: BootReport, now: datetime) -> Move | None:
         return _fail(machine, failure_text(report))
     if not machine.booted:
         return _fail(machine, NEVER_FETCHED)
-    return Become(replace(machine, phase=Phase.READY, ready_at=now, problem=""))
+    agent = agent_in(report)
+    return Become(replace(machine, phase=Phase.READY, ready_at=now, problem="", agent=agent))
 
 
 def _change(stored: StoredMachine, sight: Sight, now: datetime) -> Move | None:
@@ -157,6 +159,7 @@ def _change(stored: StoredMachine, sight: Sight, now: datetime) -> Move | None:
     if report.exit_code != 0:
         return _fail(machine, failure_text(report))
     changed = replace(machine, revision=machine.heading_for, heading_for="", problem="")
+    changed = replace(changed, agent=agent_in(report))
     return Become(replace(changed, phase=Phase.READY, ready_at=now, since=None))
 
 

@@ -68,7 +68,7 @@ class StoredMachine:
 class StoredMachines:
     """The Machines seam over one store. kind: what machines made from here on are."""
 
-    replaces_by_itself = False
+    makes_by_itself = False
     not_applied = NOT_APPLIED
 
     def __init__(self, store: Store, now: Callable[[], datetime], kind: str) -> None:
@@ -83,6 +83,11 @@ class StoredMachines:
         """Return the pool's machines, those that leave included, in the order they were made."""
         return self._store.values(Machine, LIVING + "AND pool = ? ORDER BY number", pool)
 
+    def list_references(self, pool: str) -> tuple[str, ...]:
+        """Return nothing: what is made here is in the template and the machines."""
+        del pool
+        return ()
+
     def find_template(self, pool: str) -> Template | None:
         """Return the pool's template, or None."""
         row = self._store.find_row(
@@ -91,7 +96,10 @@ class StoredMachines:
         if row is None:
             return None
         template = parse_value(Template, row["value"])
-        return replace(template, observed_generation=row["observed_generation"])
+        observed = row["observed_generation"]
+        if template.observed_generation == observed:
+            return template
+        return replace(template, observed_generation=observed)
 
     def point_template(self, pool: str, template: Template) -> None:
         """Name another revision. Raises InvariantError if its pair does not exist."""
@@ -149,14 +157,14 @@ class StoredMachines:
                 ),
             )
 
-    def remove_machine(self, name: str, reason: str) -> None:
+    def remove_machine(self, name: str, reason: str, asked_by: str = "") -> None:
         """Tell a machine to drain and go. The first reason stays; one that is gone is no error."""
         if not reason:
             raise InvariantError(f"{name} is removed without a reason")
         stored = self._known(name)
         if stored.gone_at is None and not stored.machine.is_leaving:
             leaving = replace(stored.machine, phase=Phase.LEAVING, reason=reason, ready_at=None)
-            self._write(replace(leaving, since=self._now()))
+            self._write(replace(leaving, since=self._now(), asked_by=asked_by))
 
     def change_machine(self, name: str, revision: str) -> None:
         """Take a machine to another revision in place. Raises InvariantError without its pair."""
@@ -196,8 +204,8 @@ class StoredMachines:
         rows = self._store.rows(
             f"{_STORED} WHERE m.number IN ({_MOVING_NUMBERS}) ORDER BY m.number"
         )
-        damaged = self._store.damage.pools
-        return tuple(_stored_machine(row) for row in rows if row["pool"] not in damaged)
+        damage = self._store.damage
+        return tuple(_stored_machine(row) for row in rows if not damage.is_of(row["pool"]))
 
     def list_running(self) -> list[str]:
         """Return the names of the machines that are ready, in pools of which nothing is damaged."""
@@ -205,7 +213,7 @@ class StoredMachines:
             "SELECT name, pool FROM machines "
             "WHERE gone_at IS NULL AND phase = 'ready' ORDER BY number"
         )
-        return [row["name"] for row in rows if row["pool"] not in self._store.damage.pools]
+        return [row["name"] for row in rows if not self._store.damage.is_of(row["pool"])]
 
     def list_names(self) -> tuple[str, ...]:
         """Return the names of all machines that are not gone, damaged or not."""
@@ -237,6 +245,7 @@ class StoredMachines:
                 reason=known.reason,
                 ready_at=None,
                 since=known.since,
+                asked_by=known.asked_by,
                 skips_drain=known.skips_drain,
             )
         if seen != known:
@@ -289,19 +298,21 @@ class StoredMachines:
             )
             connection.execute("DELETE FROM machine_tokens WHERE machine = ?", (name,))
 
-    def delete_machine(self, name: str, *, skips_drain: bool = False) -> None:
+    def delete_machine(self, name: str, actor: str = "", *, skips_drain: bool = False) -> Machine:
         """
-        Let the owner delete a machine by hand. Raises InputError if there is none.
+        Let the owner delete a machine by hand; return it. Raises InputError if there is none.
 
         skips_drain: it goes at once, also if it was told to leave before and its drain is stuck.
         """
         stored = self.find_machine(name)
         if stored is None or stored.gone_at is not None:
             raise InputError(f"there is no machine {name!r}")
-        self.remove_machine(name, BY_HAND)
+        self.remove_machine(name, BY_HAND, actor)
         machine = self._living(name)
         if skips_drain and not machine.skips_drain:
-            self._write(replace(machine, skips_drain=True))
+            machine = replace(machine, skips_drain=True)
+            self._write(machine)
+        return machine
 
     def observe_templates(self) -> int:
         """Note that every template was seen as it is; return how many were not yet."""

@@ -25,11 +25,21 @@ _LISTENED_TO = (Phase.BOOTING, Phase.READY, Phase.NOT_READY)
 
 
 class StoredPayloads:
-    """The payload service's view of one embedded world. `wake` asks for a pass soon."""
+    """
+    The payload service's view of one embedded world.
 
-    def __init__(self, world: EmbeddedWorld, wake: Callable[[], None]) -> None:
+    wake: asks for a pass soon. on_report: told pool, machine and report, once it is kept.
+    """
+
+    def __init__(
+        self,
+        world: EmbeddedWorld,
+        wake: Callable[[], None],
+        on_report: Callable[[str, str, bytes], None] = lambda _pool, _machine, _report: None,
+    ) -> None:
         self._world = world
         self._wake = wake
+        self._on_report = on_report
 
     def find_bearer(self, token_hash: str, machine: str) -> Bearer | None:
         """
@@ -41,7 +51,7 @@ class StoredPayloads:
             bearer = self._find_bearer(token_hash, machine)
         except InputError as error:
             raise UnavailableError(str(error)) from error
-        if bearer is not None and bearer.pair.pool in self._world.store.damage.pools:
+        if bearer is not None and self._world.store.damage.is_of(bearer.pair.pool):
             raise UnavailableError(f"something of {bearer.pair.pool} is damaged: not served")
         return bearer
 
@@ -87,6 +97,7 @@ class StoredPayloads:
             with self._world.store.writing():
                 self._world.machines.write_report(machine, report)
                 self._world.machine_tokens.spend(machine, report_digest(report))
+            self._on_report(pool, machine, report)
             self._wake()
 
     def _find(self, pool: str, name: str) -> Machine | None:

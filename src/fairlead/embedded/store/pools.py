@@ -9,8 +9,7 @@ sees their digests, and their content is read when a machine is served.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import fields
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from pathlib import Path
 
@@ -22,9 +21,9 @@ from fairlead.errors import ConflictError, InputError, InvariantError
 from fairlead.inputs.declared import declared_pool
 from fairlead.inputs.leaf import Json, Leaves, Problem
 from fairlead.inputs.parse import NO_PLATFORM, parse_platform_config
-from fairlead.inputs.platform_inputs import Stub
+from fairlead.inputs.platform_inputs import Stub, with_stub
 from fairlead.kept_text import parse_document, render_document, render_value
-from fairlead.payload.pool_secrets import PoolSecrets, put_secrets
+from fairlead.payload.pool_secrets import PoolSecrets, named_in, put_secrets
 from fairlead.rollout.approval import Approval
 from fairlead.rollout.record import PoolRecord
 
@@ -38,6 +37,22 @@ _LEFT = (
     "UNION ALL SELECT 'user data ' || id FROM user_data WHERE pool = ?"
 )
 
+# Who asked for the document in force; or, once the pool is to go, who asked for that.
+_DECLARED = """
+SELECT document, is_leaving, CASE WHEN is_leaving THEN (
+    SELECT json_extract(value, '$.actor') FROM events
+    WHERE pool = name AND key >= 'PoolDeletionAsked:' AND key < 'PoolDeletionAsked;'
+    ORDER BY number DESC LIMIT 1
+) ELSE (
+    SELECT actor FROM documents WHERE pool = name ORDER BY number DESC LIMIT 1
+) END AS asked_by FROM pools WHERE name = ?
+"""
+
+_BY = """
+UPDATE documents SET actor = ?1 WHERE pool = ?2
+AND number = (SELECT max(number) FROM documents WHERE pool = ?2)
+"""
+
 
 class StoredPools:
     """The Pools seam over one store. secrets: where files are that pools name."""
@@ -48,6 +63,7 @@ class StoredPools:
         self._files = SecretFiles(secrets)
         self._stub = stub
         self._stubs = 0
+        self._platform: tuple[object, Json] = (None, None)
 
     def change_stub(self, stub: Stub) -> None:
         """Tell machines of another address or authority; every pool gets a pass for it."""
@@ -65,52 +81,56 @@ class StoredPools:
         """
         Return every pool with a text that changes with any write about it or the platform.
 
-        Files that pools name are looked at here: one that changed counts for all.
+        Files that pools name are looked at here: one that changed counts for all, and so does
+        damage that was found.
         """
         found = self._store.find_row("SELECT number FROM platform")
         return self._store.texts(
             "SELECT pool, born || '.' || number || '.' || ? FROM changes ORDER BY pool",
-            f"{found[0] if found else 0}.{self._stubs}.{self._files.look()}",
+            f"{found[0] if found else 0}.{self._stubs}.{self._files.look()}.{self._store.found}",
         )
 
     def read_documents(self, pool: str) -> PoolDocuments:
         """Return what is declared. Raises InputError if there is no such pool, or it is damaged."""
         self._store.refuse_damaged(pool)
-        row = self._store.find_row("SELECT document, is_leaving FROM pools WHERE name = ?", pool)
+        row = self._store.find_row(_DECLARED, pool)
         if row is None:
             raise _no_pool(pool)
         document = parse_document(row["document"])
         return PoolDocuments(
             pool=document,
-            platform=_with_stub(self.read_platform(), self._stub),
+            platform=self._platform_with_stub(),
             resolved=self._resolve(document, self._files.seen),
             is_leaving=bool(row["is_leaving"]),
+            asked_by=row["asked_by"] or "",
         )
 
     def documents_with(self, pool: Json, platform: Json) -> PoolDocuments:
         """Return what read_documents would, if these two were in force and looked at now."""
         return PoolDocuments(
             pool=pool,
-            platform=_with_stub(platform, self._stub),
+            platform=with_stub(platform, self._stub),
             resolved=self._resolve(pool, self._files.digest),
         )
 
-    def write_pool(self, document: Json) -> None:
+    def write_pool(self, document: Json, actor: str = "") -> None:
         """
-        Declare a pool. What is equal to what is there changes nothing.
+        Declare a pool. What is equal to what is there changes nothing. actor: who asks for it.
 
         Raises InputError if it is no NodePool, ConflictError while a pool of that name leaves.
         """
-        self.write_pools([document])
+        self.write_pools([document], actor)
 
-    def write_pools(self, documents: Iterable[Json]) -> None:
+    def write_pools(self, documents: Iterable[Json], actor: str = "") -> None:
         """Declare many pools: all of them, or none."""
         texts = {declared_pool(document).name: render_document(document) for document in documents}
         with self._store.writing() as connection:
             for name, text in texts.items():
-                self._write_pool(connection, name, text)
+                if self._write_pool(connection, name, text) and actor:
+                    connection.execute(_BY, (actor, name))
 
-    def _write_pool(self, connection: sqlite3.Connection, name: str, text: str) -> None:
+    def _write_pool(self, connection: sqlite3.Connection, name: str, text: str) -> bool:
+        """Say whether it says anything new."""
         known = self._store.find_row("SELECT document, is_leaving FROM pools WHERE name = ?", name)
         if known is None:
             connection.execute("INSERT INTO pools (name, document) VALUES (?, ?)", (name, text))
@@ -118,6 +138,9 @@ class StoredPools:
             raise ConflictError(f"{name} is being deleted; declare it again once it is gone")
         elif known["document"] != text:
             connection.execute("UPDATE pools SET document = ? WHERE name = ?", (text, name))
+        else:
+            return False
+        return True
 
     def request_deletion(self, pool: str) -> None:
         """Ask for the end of a pool: the controller lets its machines go, then forgets it."""
@@ -147,6 +170,13 @@ class StoredPools:
         """Return the platform's document as it was written."""
         row = self._store.find_row("SELECT document FROM platform")
         return parse_document(row[0]) if row else dict(NO_PLATFORM)
+
+    def _platform_with_stub(self) -> Json:
+        """Return the platform's document for a pass. One read serves all pools between writes."""
+        written = (self._store.changes, self._stubs)
+        if self._platform[0] != written:
+            self._platform = written, with_stub(self.read_platform(), self._stub)
+        return self._platform[1]
 
     def write_platform(self, document: Json) -> None:
         """Declare the platform. Raises InputError by field."""
@@ -242,7 +272,7 @@ class StoredPools:
 
     def find_unfit_secret(self, pool: Json) -> Problem | None:
         """Return why a machine could not use a file that this document names, or None."""
-        names = {f"{field}.name": _named_in(pool, field) for field in SECRET_FIELDS}
+        names = {f"{field}.name": named_in(pool, field) for field in SECRET_FIELDS}
         secrets = self.read_secrets(names)
         try:
             put_secrets({}, secrets)
@@ -254,7 +284,7 @@ class StoredPools:
     def _resolve(self, document: Json, digest_of: Callable[[str], str]) -> Resolved:
         found: dict[str, str] = {}
         for field, says in SECRET_FIELDS.items():
-            name = _named_in(document, field)
+            name = named_in(document, field)
             try:
                 found[field] = digest_of(name) if name else ""
             except (OSError, ValueError) as error:
@@ -267,26 +297,6 @@ class StoredPools:
             path = self._secrets / Path(name).name
             return f"the {says} {name} cannot be read ({error.strerror}); write it to {path}"
         return f"{name!r} names no {says}: it must be a file's name"
-
-
-def _named_in(document: Json, field: str) -> str:
-    """Return the name in `spec.FIELD.name`, or ''. A document that is wrong there names nothing."""
-    for name in ("spec", field, "name"):
-        document = document.get(name) if isinstance(document, Mapping) else None
-    return document if isinstance(document, str) else ""
-
-
-def _with_stub(platform: Json, stub: Stub) -> Json:
-    """Return the platform's document with this stub where it names none of its own."""
-    if not isinstance(platform, Mapping):
-        return platform
-    spec = platform.get("spec") or {}
-    written = (spec.get("stub") or {}) if isinstance(spec, Mapping) else None
-    if not isinstance(written, Mapping):
-        return platform
-    own = {field.name: getattr(stub, field.name) for field in fields(stub)}
-    kept = {name: value for name, value in written.items() if value}
-    return {**platform, "spec": {**spec, "stub": {**own, **kept}}}
 
 
 def _no_pool(pool: str) -> InputError:
