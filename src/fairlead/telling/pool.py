@@ -32,6 +32,7 @@ from fairlead.revision.difference import LeafChange, difference_of
 from fairlead.revision.revision import Revision
 from fairlead.rollout.in_place import degradation_of
 from fairlead.rollout.record import PoolRecord
+from fairlead.telling.fix import adopt_way, pool_fixes
 from fairlead.telling.machine import versions_of
 from fairlead.telling.summary import summary_of
 from fairlead.telling.verdict import verdict_of
@@ -58,6 +59,7 @@ def pool_answer(
         is_paused=thought.policy.active_pause(now) is not None,
         halted=record.halted or degradation_of(seen.machines, record.forgiven),
         rollout=_rollout_answer(record),
+        adoption=record.adoption,
     )
     return told.but(summary=summary_of(told, whole_plan_of(seen, thought, now), now))
 
@@ -107,6 +109,8 @@ def pool_detail(
         ),
         verdict=verdict_of(pool, plan, seen.documents.pool),
         not_applied=_not_applied(record, seen),
+        fixes=pool_fixes(seen.machines, seen.fixes, adopt_way(seen.pool)),
+        fixes_problem=seen.fixes.problem,
     )
 
 

@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from fairlead.answers.plan import Plan
-from fairlead.answers.pool import PoolAnswer, RolloutAnswer
+from fairlead.answers.pool import PoolAnswer
 from fairlead.answers.words import ChangeClass, PoolState, WaitFor
 from fairlead.telling.counted import counted
 from fairlead.telling.spoken_time import age_of
@@ -23,8 +23,8 @@ def summary_of(pool: PoolAnswer, plan: Plan, now: datetime) -> str:
     """Return how a pool stands. plan: what the next passes do to it."""
     if plan.change is ChangeClass.DELETE:
         return _leaving_summary(pool)
-    if pool.rollout:
-        return _rolling_summary(pool, pool.rollout, now)
+    if moving := pool.rollout or pool.adoption:
+        return _moving_summary(pool, plan, age_of(moving.started_at, now))
     if plan.disturbed:
         many = f"{counted(len(plan.disturbed))} will be disturbed"
         is_missing = any(wait.wait_for is WaitFor.INPUT for wait in pool.waits)
@@ -59,12 +59,15 @@ def _resting_summary(pool: PoolAnswer) -> str:
     return "settled: every machine has what is declared, no machine will be replaced"
 
 
-def _rolling_summary(pool: PoolAnswer, rollout: RolloutAnswer, now: datetime) -> str:
-    far = f"{pool.updated} of {pool.desired} machines up to date"
+def _moving_summary(pool: PoolAnswer, plan: Plan, begun: str) -> str:
+    word, far = "rolling out", f"{pool.updated} of {pool.desired} machines up to date"
+    if pool.adoption and not pool.rollout:
+        many = counted(len(pool.adoption.machines))
+        left = f"{len(plan.machines)} of {many} without {pool.adoption.fix}"
+        word, far = "replacing", f"{left} left to go"
     if pool.state in (PoolState.HELD, PoolState.BLOCKED):
         kinds = {wait.wait_for for wait in pool.waits}
         held = next((words for kind, words in HELD_WORDS.items() if kind in kinds), None)
         if held:
             return f"{held[0]}: {far}, no machine will be replaced {held[1]}"
-    begun = age_of(rollout.started_at, now)
-    return f"rolling out: {far}" + (f", since {begun}" if begun else "")
+    return f"{word}: {far}" + (f", since {begun}" if begun else "")

@@ -146,6 +146,17 @@ def test_a_drain_that_does_not_end_names_both_ways_out() -> None:
     ]
 
 
+def test_a_machine_that_drained_and_does_not_go_is_its_providers_to_take_away() -> None:
+    stuck = make_wait("ReplacedByItsEdge", "workers-2: it does not go", machine="workers-2")
+
+    found = verdict_of(make_rolling_pool(waits=[stuck]))
+
+    assert (found.needs, found.command) == (
+        "workers-2: it does not go",
+        "fairlead explain workers-2",
+    )
+
+
 def test_a_drain_with_a_limit_is_waited_for() -> None:
     stuck = make_wait(
         "MachineLeaving",

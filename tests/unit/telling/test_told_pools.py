@@ -90,6 +90,7 @@ def test_a_settled_pool_holds_nothing_and_waits_for_nothing() -> None:
         "is_paused": False,
         "halted": "",
         "rollout": None,
+        "adoption": None,
         "summary": "settled: every machine has what is declared, no machine will be replaced",
     }
 
@@ -427,6 +428,7 @@ def test_a_machine_is_shown_with_what_its_edge_knows() -> None:
         "gone_at": None,
         "boot_ms": None,
         "ignored": [],
+        "agent": "202607.02.0",
     }
 
 
@@ -529,6 +531,8 @@ def test_an_event_is_told_as_it_was_written() -> None:
         "at": "2026-11-16T12:00:00.000Z",
         "says": f"Revision {first} is the first.",
         "key": f"PoolAdopted:{first}:0",
+        "actor": "the control plane",
+        "asked_by": "",
     }
 
 
