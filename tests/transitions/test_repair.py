@@ -125,6 +125,72 @@ def test_a_higher_limit_lets_a_repair_that_gave_up_go_on() -> None:
     assert state(world) == "Settled"
 
 
+def test_a_boot_that_always_fails_is_repaired_a_few_times_and_then_a_person_is_asked() -> None:
+    world = settled_world(autoRepair=True)
+    world.fate = "fail"
+    world.fail(names(world)[0], "its disk is gone")
+
+    for _ in range(20):
+        world.one_pass()
+        assert world.one_pass() == 0, "a second pass writes nothing"
+        world.run_machines()
+    world.settle()
+
+    says = "5 machines were repaired and none came up since: none is repaired"
+    assert len(world.gone) == 5
+    assert state(world) == "Blocked"
+    assert condition(world, "AutorepairEnabled") == ("False", "TooManyUnhealthy")
+    assert full_condition(world, "AutorepairEnabled").message == says
+    assert event_kinds(world).count("RepairStopped") == 1
+
+    (failed,) = [one.name for one in world.living.values() if one.phase.value == "failed"]
+    world.fate = "ready"
+    world.delete(failed)
+    world.settle()
+
+    assert state(world) == "Settled", "the way out works"
+    assert event_kinds(world).count("RepairGoesOn") == 1
+    world.fail(names(world)[0], "its disk is gone")
+    world.settle()
+    assert len(world.gone) == 7, "and repair goes on"
+
+
+def test_a_pass_that_repairs_is_made_twice_and_writes_once() -> None:
+    world = settled_world(autoRepair=True)
+    # Made at the very moment of the repair, and up already: it counts as one that came up.
+    world.fail(names(world)[0], "its disk is gone")
+    world.run_machines()
+    world.clock.now = min(machine.created_at for machine in world.living.values())
+
+    world.one_pass()
+
+    assert world.one_pass() == 0
+    assert world.records[POOL].repaired == ()
+
+
+def test_repairs_that_succeed_are_not_counted() -> None:
+    world = settled_world(autoRepair=True)
+    for _ in range(7):
+        world.fail(names(world)[0], "its disk is gone")
+        world.settle()
+
+    assert len(world.gone) == 7
+    assert state(world) == "Settled"
+
+
+def test_another_target_lets_a_repair_that_was_in_vain_go_on() -> None:
+    world = settled_world(autoRepair=True)
+    world.fate = "fail"
+    world.fail(names(world)[0], "its disk is gone")
+    world.settle()
+    world.fate = "ready"
+
+    edit(world, imageBase="202607.03")
+    world.settle()
+
+    assert state(world) == "Settled"
+
+
 def test_a_change_in_place_that_never_ends_has_failed() -> None:
     world = settled_world(management={"type": "InPlace"}, autoRepair=True)
     edit(world, imageBase="202607.03")

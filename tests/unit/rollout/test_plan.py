@@ -7,7 +7,7 @@ import pytest
 
 from fairlead.answers.plan import Plan
 from fairlead.answers.words import ChangeClass, Phase, Strategy, WaitFor
-from fairlead.rollout.machines import Machine
+from fairlead.rollout.machines import Machine, NodeSettings
 from fairlead.rollout.plan import plan_machines, rollout_plan_of
 from fairlead.rollout.policy import Budget, Pause, Policy
 from fairlead.rollout.situation import Situation
@@ -305,6 +305,35 @@ def test_a_machine_that_waits_says_for_what() -> None:
     found = plan_machines(situation(leaving, *STALE[1:], machine("d", "new")))
 
     assert [wait.says for wait in found.waits if wait.machine] == ["a: blocked by budget web"]
+
+
+@pytest.mark.parametrize(
+    ("minutes", "says"),
+    [
+        (9, "1 machine drains"),
+        (11, "a: it drained, and does not go: Waiting for TestMachine to be deleted"),
+    ],
+)
+def test_the_end_of_a_machine_is_called_stuck_once_it_takes_longer_than_a_replacement(
+    minutes: int, says: str
+) -> None:
+    leaving = machine(
+        "a",
+        phase=Phase.LEAVING,
+        since=NOW - timedelta(minutes=minutes),
+        going="Waiting for TestMachine to be deleted",
+    )
+
+    found = plan_machines(situation(leaving, *STALE[1:], machine("d", "new")))
+
+    assert says in [wait.says for wait in found.waits]
+
+
+def test_a_drain_with_a_limit_is_no_part_of_the_end_that_follows() -> None:
+    policy = Policy(settings=NodeSettings(drain_timeout=timedelta(minutes=5)))
+    leaving = machine("a", phase=Phase.LEAVING, since=NOW - timedelta(minutes=14), going="it goes")
+
+    assert waits(leaving, *STALE[1:], machine("d", "new"), policy=policy)[-1] is WaitFor.LEAVE
 
 
 def test_a_plan_names_machines_in_order_and_how_long_it_takes() -> None:
