@@ -46,18 +46,17 @@ def test_a_deleted_pool_loses_its_machines_then_its_secrets_and_is_forgotten() -
     assert sorted(world.gone) == THREE
     kinds = [kind for kind, _ in world.log[start:]]
     assert kinds == [
-        "template in place",
+        "template in place", "status",
         "remove", "remove", "remove",
-        "events", "status",
+        "events",
         "delete user data", "delete token",
         "events", "forget",
     ]  # fmt: skip
-    assert event_kinds(world)[-4:] == [
-        "MachineLeaves",
-        "MachineLeaves",
-        "MachineLeaves",
+    assert event_kinds(world)[-7:] == [
+        "MachineLeaves", "MachineLeaves", "MachineLeaves",
+        "MachineGone", "MachineGone", "MachineGone",
         "PoolDeleted",
-    ]
+    ]  # fmt: skip
 
 
 def test_while_machines_drain_the_pool_says_that_it_leaves() -> None:
@@ -238,6 +237,20 @@ def test_a_deletion_may_be_cut_off_before_any_write(machines: int) -> None:
 
         assert is_forgotten(world), at
         assert sorted(event_kinds(world)) == sorted(kinds), at
+
+
+@pytest.mark.parametrize("after", range(3))
+def test_a_pool_that_never_had_a_pass_is_told_of_once(after: int) -> None:
+    world = fresh_world()
+    world.delete_pool()
+    world.crash_at = world.writes + after
+
+    with pytest.raises(ControllerKilledError):
+        world.settle()
+    world.settle()
+
+    assert is_forgotten(world)
+    assert event_kinds(world) == ["PoolDeleted"]
 
 
 def test_a_pool_of_the_same_name_tells_its_own_story() -> None:

@@ -89,7 +89,11 @@ def test_machines_that_leave_without_a_word_are_told_with_the_rollouts_reason() 
 
     told = [event.says for event in world.read_events(POOL) if event.machine == "workers-2"]
 
-    assert told == ["workers-2 leaves: the pool's owner changed imageBase."]
+    assert told == [
+        "workers-2 was made: the pool declares 3.",
+        "workers-2 leaves: the pool's owner changed imageBase.",
+        "workers-2 is gone.",
+    ]
 
 
 def test_a_platform_change_writes_no_template_and_a_scale_up_boots_like_its_siblings() -> None:
@@ -121,6 +125,24 @@ def test_a_retarget_completes_once_for_the_newest() -> None:
     world.clock.advance(timedelta(hours=3))
     world.settle()
     assert pairs(world) == [template(world).revision]
+
+
+def test_a_machine_that_the_edge_made_too_late_for_a_superseded_target_holds_nothing() -> None:
+    world = deployed_world()
+    edit(world, imageBase="202607.03")
+    world.one_pass()
+    middle = template(world).revision
+    edit(world, imageBase="202607.04")
+    world.one_pass()
+
+    # The edge acted on the template of before, and its machine is seen only now.
+    world.start_machine(POOL, "workers-late", middle)
+    world.one_pass()
+
+    assert not template(world).is_held
+    world.settle()
+    assert state(world) == "Settled"
+    assert {machine.revision for machine in world.list_machines(POOL)} == {template(world).revision}
 
 
 @pytest.mark.parametrize(
@@ -218,6 +240,17 @@ def test_failures_halt_the_edge_and_a_resume_lets_it_go_on() -> None:
     assert state(world) == "Settled"
 
 
+def test_an_edge_that_is_held_in_the_midst_lets_no_machine_go_that_works() -> None:
+    world = deployed_world()
+    world.fates = ["fail"]
+    edit(world, imageBase="202607.03", rollout={"haltAfter": 1})
+
+    world.settle()
+
+    assert template(world).is_held
+    assert [name for name in names(world) if world.living[name].is_available] == THREE
+
+
 def test_a_canary_batch_holds_the_edge_until_it_has_soaked() -> None:
     world = deployed_world(rollout={"canary": [1], "soak": "30m"})
     edit(world, imageBase="202607.03")
@@ -290,3 +323,141 @@ def test_the_simulated_edge_refuses_what_is_its_own_business() -> None:
         world.remove_machine("workers-2", "because")
     with pytest.raises(InvariantError):
         world.change_machine("workers-2", revision)
+
+
+def test_a_pool_that_changes_in_place_is_changed_by_our_steps_on_such_an_edge_too() -> None:
+    world = deployed_world(management={"type": "InPlace"})
+    before = names(world)
+
+    edit(world, imageBase="202607.03")
+    world.settle()
+
+    assert state(world) == "Settled"
+    assert names(world) == before
+    pacing = template(world).pacing
+    assert pacing is not None
+    assert pacing.in_place
+    assert {machine.revision for machine in world.living.values()} == {template(world).revision}
+
+
+def test_in_place_the_edge_makes_and_removes_machines_and_our_steps_none() -> None:
+    world = deployed_world(management={"type": "InPlace"})
+
+    edit(world, replicas=5)
+    world.settle()
+    assert (state(world), len(names(world))) == ("Settled", 5)
+
+    edit(world, replicas=2)
+    world.settle()
+    assert (state(world), len(names(world))) == ("Settled", 2)
+    assert template_writes(world) == 1
+
+    world.delete_pool()
+    world.settle()
+    assert POOL not in world.documents
+    assert not world.living
+    assert not [what for what, _ in world.log if what in ("create", "remove")]
+
+
+def test_in_place_a_degraded_machine_halts_such_an_edge_and_resuming_makes_another() -> None:
+    world = deployed_world(management={"type": "InPlace"})
+    before = names(world)
+    world._fate_of.clear()
+    world.fates = ["fail"]
+
+    edit(world, imageBase="202607.03")
+    world.settle()
+    assert state(world) == "Blocked"
+    failed = next(one.name for one in world.living.values() if one.problem)
+    assert failed in world.statuses[POOL].sentence
+
+    edit(world, imageBase="202607.03", rollout={"resume": "1"})
+    world.settle()
+    assert state(world) == "Settled"
+    assert set(before) - set(names(world)) == {failed}
+    assert {machine.revision for machine in world.living.values()} == {template(world).revision}
+
+
+def test_in_place_settings_that_cannot_be_used_leave_the_set_as_it_was_told() -> None:
+    world = deployed_world(management={"type": "InPlace"})
+    edit(world, imageBase="202607.03")
+    world.one_pass()
+    told = template(world)
+
+    edit(world, imageBase="202607.03", management={"type": "InPlace", "maxSurge": 1})
+    world.one_pass()
+
+    assert template(world) == told
+
+
+def test_how_fast_the_edge_may_go_reaches_it_without_another_revision() -> None:
+    world = deployed_world()
+    revision = template(world).revision
+
+    edit(world, management={"maxSurge": "25%", "maxUnavailable": 1})
+    world.settle()
+
+    pacing = template(world).pacing
+    assert pacing is not None
+    assert (pacing.max_surge, pacing.max_unavailable) == ("25%", 1)
+    assert template(world).revision == revision
+    assert names(world) == THREE
+
+
+def test_who_repairs_and_how_long_a_machine_may_take_reaches_the_edge() -> None:
+    world = deployed_world(
+        autoRepair=True, maxUnhealthy="40%", timeouts={"join": "7m", "ready": "3m"}
+    )
+
+    pacing = template(world).pacing
+    assert pacing is not None
+    assert pacing.unhealthy == "40%"
+    assert (pacing.join_timeout, pacing.ready_timeout) == (
+        timedelta(minutes=7),
+        timedelta(minutes=3),
+    )
+    edit(world, autoRepair=False)
+    world.settle()
+    pacing = template(world).pacing
+    assert pacing is not None
+    assert pacing.unhealthy is None
+
+
+def test_a_held_edge_scales_the_set_that_it_had_and_its_pair_stays() -> None:
+    world = deployed_world()
+    first = template(world).revision
+    edit(world, imageBase="202607.03")
+    world.one_pass()
+    edit(world, paused=True)
+    world.one_pass()
+    assert template(world).is_held
+    assert template(world).revision != first
+    edit(world, replicas=5)
+    world.settle()
+
+    assert {machine.revision for machine in world.living.values()} == {first}
+    assert first in pairs(world)
+    assert len(world.living) == 5
+
+
+def test_a_pair_that_only_the_edge_still_names_does_not_expire() -> None:
+    world = deployed_world()
+    edit(world, imageBase="202607.03")
+    world.one_pass()
+    world.run_machines()
+    second = template(world).revision
+    edit(world, imageBase="202608.01")
+    world.one_pass()
+    edit(world, paused=True)
+    world.one_pass()
+    # Its machines are lost: the edge will make them again, from the set that it has.
+    world.living = {
+        name: machine for name, machine in world.living.items() if machine.revision != second
+    }
+
+    world.one_pass()
+    world.clock.advance(timedelta(hours=5))
+    world.one_pass()
+
+    assert world.list_references(POOL) == (second,)
+    assert world.tokens[POOL, second].expires_at is None

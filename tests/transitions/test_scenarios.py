@@ -61,8 +61,8 @@ def test_a_new_pool_is_adopted_once_wherever_its_first_pass_was_cut_off() -> Non
         assert world.records[POOL].is_rolling, "no machine has it yet"
         world.settle()
 
-        told = [kind for kind in event_kinds(world) if kind != "MachinesCreated"]
-        assert told == ["PoolAdopted", "RolloutCompleted"], at
+        made = ["MachineCreated"] * 3
+        assert event_kinds(world) == ["PoolAdopted", *made, "RolloutCompleted"], at
         assert world.records[POOL].reason == "the pool is new"
         assert state(world) == "Settled"
 
@@ -382,6 +382,7 @@ def test_a_change_held_beyond_its_maximum_age_rolls_in_the_next_window() -> None
         platformChanges={"maximumAge": {"connectivity": "24h"}},
         rollout={"windows": [{"start": "22:00", "duration": "4h"}]},
     )
+    world.documents[POOL] = replace(world.documents[POOL], asked_by="alice")
     edit_platform(world, loadBalancerAddress="10.0.0.5")
     world.settle()
     assert template_writes(world) == 1
@@ -398,6 +399,7 @@ def test_a_change_held_beyond_its_maximum_age_rolls_in_the_next_window() -> None
     assert {machine.reason for machine in world.gone.values()} == {
         "platform.loadBalancerAddress was held for too long"
     }
+    assert {machine.asked_by for machine in world.gone.values()} == {""}, "nobody asked for it"
 
 
 def test_labels_taints_and_timeouts_reach_running_machines_without_a_rollout() -> None:
