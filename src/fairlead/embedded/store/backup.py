@@ -2,7 +2,8 @@
 A backup: one SQLite file with all that a control plane needs to go on, taken while it runs.
 
 It is the database, as it was at one moment, and in a table of its own the files beside it: keys,
-the port that machines know, pull secrets. Both are checked before the file has its name, and
+the port that machines know, pull secrets, and of a depot of hotfixes its catalog, its signed
+metadata and the keys that it is served with. Both are checked before the file has its name, and
 again before anything is restored from it, so that a backup is good or says that it is not.
 """
 
@@ -29,8 +30,9 @@ from fairlead.whole_file import write_whole
 
 SQLITE_START = b"SQLite format 3\0"
 
-# Bytes of one file beside the database: keys and logins have thousands.
+# Bytes of one file beside the database: keys and logins have thousands, a catalog may have more.
 LARGEST_FILE = 1 << 20
+LARGEST_IN_DEPOT = 8 << 20
 
 # Seconds. Nobody packs a copy for so long; whoever made it was killed.
 FORGOTTEN_S = 3600
@@ -195,13 +197,22 @@ def _machines_of(connection: sqlite3.Connection) -> dict[str, tuple[str, ...]]:
 
 def _files_of(directory: StateDirectory) -> Iterator[tuple[str, bytes]]:
     """Yield the files that belong to the database, without following a link."""
-    rooms = (directory.certificates, directory.secrets)
-    inside = [path for room in rooms if room.is_dir() for path in sorted(room.iterdir())]
+    rooms = [room for room in directory.kept_rooms() if room.is_dir() and not room.is_symlink()]
+    inside = [path for room in rooms for path in sorted(room.iterdir())]
     for path in (*directory.kept_files(), *inside):
-        if path.is_file() and not path.is_symlink():
-            if path.stat().st_size > LARGEST_FILE:
-                raise InputError(f"{path} has more than {LARGEST_FILE} bytes and is no secret")
+        if path.is_file() and not path.is_symlink() and is_kept(directory, path):
+            in_depot = path.is_relative_to(directory.hotfix)
+            largest = LARGEST_IN_DEPOT if in_depot else LARGEST_FILE
+            if path.stat().st_size > largest:
+                raise InputError(f"{path} has more than {largest} bytes and is no secret")
             yield str(path.relative_to(directory.path)), path.read_bytes()
+
+
+def is_kept(directory: StateDirectory, path: Path) -> bool:
+    """Say whether a backup holds a file of this name in a room that it is in."""
+    if path.parent == directory.hotfix:
+        return path.name == "catalog.json"
+    return path.parent in directory.kept_rooms() or path in directory.kept_files()
 
 
 def _digest(name: str, content: bytes) -> str:

@@ -64,9 +64,11 @@ def _refuse_strange(directory: StateDirectory) -> None:
     """Raise InputError if the directory holds what is not ours, and no control plane."""
     if is_ours(directory):
         return
-    # Somebody may put pull secrets in place before the first start; a start that was killed
-    # early leaves a lock, a log, a socket or half a file.
-    allowed = (directory.secrets, directory.lock, directory.log, directory.socket)
+    # Somebody may put pull secrets and roles in place before the first start, or make a depot; a
+    # start that was killed early leaves a lock, a log, a socket or half a file.
+    ours = (directory.lock, directory.log, directory.socket, directory.shared_socket)
+    theirs = (directory.secrets, directory.roles, directory.hotfix, directory.hotfix_keys)
+    allowed = (*theirs, *ours)
     strange = sorted(
         path.name
         for path in directory.path.iterdir()
@@ -84,7 +86,8 @@ def _refuse_strange(directory: StateDirectory) -> None:
 def refuse_unsafe(directory: StateDirectory) -> None:
     """Raise InputError if somebody else could put something here, or something leads elsewhere."""
     _refuse_others(directory.path, directory.path.stat())
-    for path in (*directory.directories(), *directory.files(), *_certificates(directory)):
+    depot = (directory.hotfix, directory.hotfix_keys)
+    for path in (*directory.directories(), *depot, *directory.files(), *_certificates(directory)):
         try:
             found = path.lstat()
         except FileNotFoundError:

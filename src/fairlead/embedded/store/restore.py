@@ -20,7 +20,7 @@ from fairlead.answers.plan import Plan
 from fairlead.answers.pool import PoolStatus
 from fairlead.answers.words import Fault
 from fairlead.embedded.state_directory import SQLITE_ENDS, StateDirectory
-from fairlead.embedded.store.backup import Backup, read_backup, unpack_database
+from fairlead.embedded.store.backup import Backup, is_kept, read_backup, unpack_database
 from fairlead.embedded.store.check import called, find_findings, has_ledger
 from fairlead.embedded.store.claim import claim, is_ours
 from fairlead.embedded.store.lock import let_go, take_lock
@@ -192,11 +192,11 @@ def _put_aside(directory: StateDirectory, end: str) -> None:
 
 
 def _write_file(directory: StateDirectory, name: str, content: bytes) -> None:
-    room, _, last = name.rpartition("/")
-    rooms = {path.name: path for path in (directory.certificates, directory.secrets)}
-    kept = {path.name for path in directory.kept_files()}
     # The names are in a file that somebody hands over; they must lead nowhere else.
-    is_known = room in rooms or (not room and last in kept)
-    if not is_known or last in ("", ".", "..") or "\0" in last:
+    is_plain = name.rpartition("/")[2] not in ("", ".", "..") and "\0" not in name
+    file = directory.path / name
+    if not is_plain or ".." in file.parts or not is_kept(directory, file):
         raise InputError(f"the backup holds a file {name!r}, which no control plane has")
-    write_whole(rooms.get(room, directory.path) / last, content)
+    if file.is_relative_to(directory.hotfix):
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    write_whole(file, content)
