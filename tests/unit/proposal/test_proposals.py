@@ -63,9 +63,11 @@ def keep(
     *documents: Any,
     shown: list[dict[str, Any]] | None = None,
     known: dict[str, str] | None = None,
+    actor: str = "",
 ) -> Outcome:
     promised = None if shown is None else read_as(list[Plan], shown, "plans")
-    done = apply(plane.world, documents, Shown(plans=promised, bases=known or {}), plane.now())
+    seen = Shown(plans=promised, bases=known or {})
+    done = apply(plane.world, documents, seen, plane.now(), actor)
     found = plain(done.plans)
     assert isinstance(found, list)
     return Outcome(found, [*done.titles(is_same=False)], [*done.titles(is_same=True)])
@@ -209,21 +211,6 @@ def test_a_field_that_nobody_knows_is_refused_with_a_suggestion(
             "is not the owner's to set: the agent asks there whether the kubelet is well",
         ),
         (
-            pool_document(config=[{"kind": "KubeletConfiguration", "evictionHard": {}}]),
-            "spec.config[0].evictionHard",
-            "an empty value does not reach the kubelet",
-        ),
-        (
-            pool_document(
-                config=[
-                    {"kind": "Sysctl", "settings": {}},
-                    {"kind": "KubeletConfiguration", "logging": {"options": {"text": ""}}},
-                ]
-            ),
-            "spec.config[1].logging.options.text",
-            "an empty value does not reach the kubelet",
-        ),
-        (
             pool_document(labels={"kubernetes.io/role": "x"}),
             "spec.labels.kubernetes.io/role",
             "the kubelet may not set this label",
@@ -293,23 +280,22 @@ def test_a_pool_that_has_such_a_field_in_force_goes_on(fresh: StoredPlane) -> No
 
 
 @pytest.mark.parametrize(
-    ("field", "value", "instead"),
+    ("field", "value"),
     [
-        ("enforceNodeAllocatable", [], "write [none], which the kubelet takes for the same"),
-        (
-            "evictionHard",
-            {},
-            "write memory.available: 0%, which the kubelet takes for no threshold",
-        ),
-        ("resolvConf", "", "leave the field out, or write a value"),
+        ("enforceNodeAllocatable", []),
+        ("evictionHard", {}),
+        ("resolvConf", ""),
+        ("logging", {"options": {"text": {}}}),
     ],
 )
-def test_an_empty_kubelet_field_is_refused_with_what_to_write_instead(
-    plane: StoredPlane, field: str, value: object, instead: str
+def test_an_empty_kubelet_field_is_the_owners_change(
+    plane: StoredPlane, field: str, value: object
 ) -> None:
-    found = problem(plane, pool_document(config=[{"kind": "KubeletConfiguration", field: value}]))
+    (found,) = plans(plane, pool_document(config=[{"kind": "KubeletConfiguration", field: value}]))
 
-    assert found[2] == instead
+    assert found["change"] == "replace"
+    (leaf,) = found["leaves"]
+    assert (leaf["leaf"], leaf["after"]) == (f"config.kubelet.{field}", value)
 
 
 def test_a_kubelet_field_that_is_null_is_one_that_is_not_set(plane: StoredPlane) -> None:
@@ -404,7 +390,8 @@ def test_a_machine_that_came_since_exceeds_what_was_shown(plane: StoredPlane) ->
         keep(plane, document, shown=shown)
 
     assert str(raised.value) == (
-        "workers: the plan that was shown does not hold workers-5, workers-6; "
+        "workers: the plan that was shown does not hold workers-5, workers-6 "
+        "(the control plane, 2026-07-01T12:03:00Z: workers-6 was made: the pool declares 5); "
         "nothing was written, plan again"
     )
     assert plane.world.pools.markers() == before
@@ -420,7 +407,8 @@ def test_a_machine_that_went_since_is_not_what_was_shown_either(plane: StoredPla
         keep(plane, document, shown=shown)
 
     assert str(raised.value) == (
-        "workers: workers-2 of the plan that was shown would no longer be disturbed; "
+        "workers: workers-2 of the plan that was shown would no longer be disturbed "
+        "(the control plane, 2026-07-01T12:03:00Z: workers-2 is gone: deleted by hand); "
         "nothing was written, plan again"
     )
 
@@ -429,10 +417,15 @@ def test_a_document_that_was_changed_since_is_not_overwritten(plane: StoredPlane
     """Two shells at once: the second one would undo what the first one wrote."""
     document = pool_document(labels={"team": "a"})
     shown, known = plans(plane, document), bases(plane, document)
-    keep(plane, pool_document(description="written by somebody else"))
+    keep(plane, pool_document(description="written by somebody else"), actor="ines")
 
-    with pytest.raises(ConflictError, match="NodePool/workers was changed by somebody since"):
+    with pytest.raises(ConflictError) as raised:
         keep(plane, document, shown=shown, known=known)
+
+    assert str(raised.value) == (
+        "NodePool/workers was changed by ines at 2026-07-01T12:03:00Z since the plan was shown "
+        "(Declared anew: spec.description); nothing was written, plan again"
+    )
 
     assert plane.world.pools.read_documents("workers").pool == pool_document(
         description="written by somebody else"
@@ -442,9 +435,35 @@ def test_a_document_that_was_changed_since_is_not_overwritten(plane: StoredPlane
 def test_what_somebody_else_set_meanwhile_is_named(plane: StoredPlane) -> None:
     document = pool_document(labels={"team": "a"})
     shown, known = plans(plane, document), bases(plane, document)
-    keep(plane, pool_document(autoRepair=True))
+    keep(plane, pool_document(autoRepair=True), actor="ines")
 
-    with pytest.raises(ConflictError, match="workers: autoRepair is true now; nothing was written"):
+    with pytest.raises(ConflictError) as raised:
+        keep(plane, document, shown=shown, known=known)
+
+    assert str(raised.value) == (
+        "workers: autoRepair is true now "
+        "(ines, 2026-07-01T12:03:00Z: Declared anew: spec.autoRepair); "
+        "nothing was written, plan again"
+    )
+
+
+def test_a_journal_that_names_nobody_is_told_as_somebody(plane: StoredPlane) -> None:
+    document = pool_document(labels={"team": "a"})
+    shown, known = plans(plane, document), bases(plane, document)
+    keep(plane, pool_document(description="written before users were noted"), actor="")
+
+    with pytest.raises(ConflictError, match="changed by somebody at 2026-07-01T12:03:00Z since"):
+        keep(plane, document, shown=shown, known=known)
+
+
+def test_a_journal_that_cannot_be_read_hides_no_refusal(plane: StoredPlane) -> None:
+    document = pool_document(labels={"team": "a"})
+    shown, known = plans(plane, document), bases(plane, document)
+    keep(plane, pool_document(description="written by somebody else"), actor="ines")
+    with plane.world.store.writing() as connection:
+        connection.execute("UPDATE events SET value = '{' WHERE pool = 'workers'")
+
+    with pytest.raises(ConflictError, match="NodePool/workers was changed by somebody since"):
         keep(plane, document, shown=shown, known=known)
 
 
@@ -461,9 +480,10 @@ def test_a_pool_that_somebody_made_meanwhile_is_not_overwritten(fresh: StoredPla
 def test_a_platform_that_was_changed_since_is_not_overwritten(plane: StoredPlane) -> None:
     document = platform_document(noProxy=[".x"])
     shown, known = plans(plane, document), bases(plane, document)
-    keep(plane, platform_document(description="written by somebody else"))
+    keep(plane, platform_document(description="written by somebody else"), actor="ines")
 
-    with pytest.raises(ConflictError, match="PlatformConfig/platform was changed by somebody"):
+    changed = "PlatformConfig/platform was changed by ines at 2026-07-01T12:03:00Z since"
+    with pytest.raises(ConflictError, match=changed):
         keep(plane, document, shown=shown, known=known)
 
 
@@ -513,7 +533,9 @@ def test_somebody_elses_change_is_not_undone_by_a_plan_that_did_not_show_it(
         keep(plane, document, shown=shown)
 
     assert str(raised.value) == (
-        "workers: it replaces machines, and the plan that was shown changes the pool in place; "
+        "workers: it replaces machines, and the plan that was shown changes the pool in place "
+        "(the control plane, 2026-07-01T12:07:00Z: workers-8 was made: "
+        "the pool's owner changed imageBase); "
         "nothing was written, plan again"
     )
 

@@ -6,15 +6,14 @@ What was shown is stored with the pool, and the passes that carry it out are bou
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
-from fairlead.answers.plan import Plan
+from fairlead.answering.keeping import bindings_of, declared_event, proposal_to_keep
 from fairlead.embedded.store.world import EmbeddedWorld
 from fairlead.inputs.leaf import Json
 from fairlead.proposal.judge import PLATFORM_CONFIG
-from fairlead.proposal.moved import refuse_moved
-from fairlead.proposal.propose import Proposal, Shown, propose
+from fairlead.proposal.propose import Proposal, Shown
 
 
 def apply(
@@ -22,38 +21,25 @@ def apply(
     documents: Sequence[Json],
     shown: Shown,
     now: datetime,
+    actor: str = "",
 ) -> Proposal:
     """
-    Put documents in force; return what that does.
+    Put documents in force; return what that does. actor: who asks for it.
 
     Raises InputError by field if a document is bad, and ConflictError if what is found is not what
     was shown; then nothing was written.
     """
     with world.store.writing():
-        is_anew = shown.plans is not None and not shown.is_patch
-        proposal = propose(world.world(), documents, now, is_anew=is_anew)
-        refuse_moved(world.world(), proposal, shown, now)
+        proposal = proposal_to_keep(world.world(), documents, shown, now)
         for declared in proposal.documents:
+            if not declared.is_same:
+                world.journal.append([declared_event(world.world(), declared, actor, now)])
             if declared.kind == PLATFORM_CONFIG:
                 world.pools.write_platform(declared.document)
             else:
-                world.pools.write_pool(declared.document)
-        _bind(world, proposal, {plan.pool: plan for plan in shown.plans or ()})
+                world.pools.write_pool(declared.document, actor)
+        for pool, approval in bindings_of(proposal, shown.plans or ()):
+            world.pools.forget_plan(pool)
+            if approval is not None:
+                world.pools.write_plan(approval)
     return proposal
-
-
-def _bind(world: EmbeddedWorld, proposal: Proposal, shown: Mapping[str, Plan]) -> None:
-    """
-    Afterwards the passes are bound by what was shown, or by nothing if nothing was.
-
-    A plan is for the rollout that follows it. Any other one would be found by a later rollout
-    for the same intent, and hold it up. The one that a rollout waits with stays: it is what was
-    agreed to, whoever scales the pool or ends a pause meanwhile.
-    """
-    for pool in proposal.pools:
-        if pool in proposal.agreed:
-            continue
-        world.pools.forget_plan(pool)
-        if pool in shown and pool in proposal.rollouts:
-            rollout = proposal.rollouts[pool]
-            world.pools.write_plan(rollout.but(machines=shown[pool].disturbed))
