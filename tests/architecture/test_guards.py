@@ -319,6 +319,7 @@ DECISIONS = {
     "0020-what-an-approval-binds.md": "743288f27213aa99",
     "0021-nobody-is-stuck.md": "59f0c1bd3dbd851f",
     "0022-locks-and-bill-of-materials.md": "319665f62963bd6e",
+    "0024-roles-by-the-kernel.md": "9c9f9e20adfd6115",
     "0025-how-fixes-are-signed-and-published.md": "530ed37e65de6a43",
     "0026-the-aks-wire.md": "1c63d2ba4e18c250",
     "0027-a-fix-in-a-process-of-its-own.md": "59d60e87e320948f",
