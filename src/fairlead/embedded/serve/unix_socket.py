@@ -20,9 +20,11 @@ LONGEST_PATH = 107
 PRIVATE = 0o600
 
 
-def bind(path: Path) -> socket.socket:
+def bind(path: Path, mode: int = PRIVATE) -> socket.socket:
     """
     Return a socket that is bound to this path, for its owner only; nothing listens yet.
+
+    mode: what it has in the end, for one in a directory that keeps others away.
 
     A socket that a killed process left there is replaced: whoever asks holds the lock that says
     that nobody serves it. Raises ConflictError if something else is there.
@@ -34,6 +36,8 @@ def bind(path: Path) -> socket.socket:
         os.fchmod(bound.fileno(), PRIVATE)
         with _short(path) as short:
             bound.bind(short)
+        if mode != PRIVATE:
+            path.chmod(mode)
     except OSError:
         bound.close()
         raise
