@@ -28,7 +28,7 @@ from pathlib import Path
 
 from fairlead.agent.https_fetch import Request, fetch
 from fairlead.controller.reconcile import reconcile
-from fairlead.embedded.serve.certificates import make_or_read
+from fairlead.embedded.certificates.authority import make_or_read
 from fairlead.embedded.serve.plane import chance
 from fairlead.embedded.serve.server import listen, make_server
 from fairlead.embedded.state_directory import StateDirectory

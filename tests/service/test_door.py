@@ -21,7 +21,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from fairlead.embedded.serve.certificates import Certificates, make_or_read
+from fairlead.embedded.certificates.authority import Certificates, make_or_read
 from fairlead.embedded.serve.door import COMMANDS, PAYLOADS, Door, Limits, fitted
 from fairlead.embedded.serve.give_back import CROWD
 from fairlead.embedded.serve.server import QuietServer, listen, make_server

@@ -20,7 +20,7 @@ from fairlead.agent.https_fetch import Request, fetch
 from fairlead.contract.boot_report import BootReport, report_fields
 from fairlead.contract.json_text import encode_json
 from fairlead.contract.node_parse import parse_node_config
-from fairlead.embedded.serve.certificates import make_or_read
+from fairlead.embedded.certificates.authority import make_or_read
 from fairlead.errors import UnavailableError
 from fairlead.payload.app import make_app
 from fairlead.payload.bearer import Bearer, Standing, report_digest

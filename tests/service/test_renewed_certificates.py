@@ -16,8 +16,8 @@ import pytest
 from cryptography import x509
 
 from fairlead.answers.words import Fault
+from fairlead.embedded.certificates.authority import make_or_read
 from fairlead.embedded.machines.kind import Life, Seed
-from fairlead.embedded.serve.certificates import make_or_read
 from fairlead.embedded.serve.plane import ControlPlane
 from fairlead.embedded.state_directory import StateDirectory
 from fairlead.embedded.store.database import Store

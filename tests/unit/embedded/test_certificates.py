@@ -9,7 +9,7 @@ import pytest
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature
 
-from fairlead.embedded.serve.certificates import make_or_read
+from fairlead.embedded.certificates.authority import announce, make_or_read, show
 from fairlead.errors import InputError
 
 NOW = datetime(2026, 7, 1, 12, tzinfo=UTC)
@@ -234,3 +234,80 @@ def test_the_key_of_the_next_authority_is_for_its_owner_only(tmp_path: Path) -> 
 
     mode = (tmp_path / "next-authority.pem").stat().st_mode
     assert stat.S_IMODE(mode) == 0o600
+
+
+# Asked for before its time.
+
+SOON = timedelta(0)
+
+
+def test_an_authority_that_is_asked_for_is_announced_at_once_and_takes_over(tmp_path: Path) -> None:
+    old = make_or_read(tmp_path, now=NOW).ca_pem
+
+    announce(tmp_path, NOW, SOON)
+
+    both = make_or_read(tmp_path, now=NOW).ca_pem
+    assert both.startswith(old)
+    assert both != old
+    later = make_or_read(tmp_path, now=NOW + timedelta(seconds=31))
+    assert both == old + later.ca_pem
+    assert later.takes_over_at is None
+    again = make_or_read(tmp_path, now=NOW + timedelta(days=300))
+    assert again.ca_pem == later.ca_pem
+
+
+def test_the_overlap_that_is_asked_for_outlives_a_restart(tmp_path: Path) -> None:
+    old = make_or_read(tmp_path, now=NOW).ca_pem
+    announce(tmp_path, NOW, timedelta(days=5))
+
+    before, after = NOW + timedelta(days=4, hours=23), NOW + timedelta(days=5, hours=1)
+
+    found = make_or_read(tmp_path, now=before)
+    assert found.takes_over_at == NOW + timedelta(days=5)
+    assert found.ca_pem.startswith(old)
+    assert old not in make_or_read(tmp_path, now=after).ca_pem
+
+
+def test_a_boot_from_before_is_waited_for_but_not_without_end(tmp_path: Path) -> None:
+    old = make_or_read(tmp_path, now=NOW).ca_pem
+    announce(tmp_path, NOW, SOON)
+    asked: list[datetime] = []
+
+    def boots(known: datetime) -> bool:
+        asked.append(known)
+        return True
+
+    for minutes in (1, 30, 59):
+        later = NOW + timedelta(minutes=minutes)
+        assert old in make_or_read(tmp_path, now=later, is_awaited=boots).ca_pem
+    assert set(asked) == {NOW + timedelta(seconds=30)}
+    ended = make_or_read(tmp_path, now=NOW + timedelta(minutes=61), is_awaited=boots)
+    assert old not in ended.ca_pem
+
+
+def test_asking_again_keeps_the_announced_one_and_only_hastens_it(tmp_path: Path) -> None:
+    make_or_read(tmp_path, now=NOW)
+    announce(tmp_path, NOW, timedelta(days=5))
+    both = make_or_read(tmp_path, now=NOW).ca_pem
+
+    announce(tmp_path, NOW, timedelta(days=30))
+    assert make_or_read(tmp_path, now=NOW).takes_over_at == NOW + timedelta(days=5)
+    announce(tmp_path, NOW, SOON)
+
+    assert make_or_read(tmp_path, now=NOW).ca_pem == both
+    assert make_or_read(tmp_path, now=NOW).takes_over_at == NOW
+
+
+def test_what_serves_and_what_will_is_shown(tmp_path: Path) -> None:
+    make_or_read(tmp_path, now=NOW)
+    first = show(tmp_path, NOW)
+    announce(tmp_path, NOW, timedelta(days=5))
+
+    found = show(tmp_path, NOW)
+
+    assert (first.next, first.takes_over_at) == (None, None)
+    assert found.authority == first.authority
+    assert found.authority.days_left == 3653
+    assert found.next is not None
+    assert found.next.fingerprint != found.authority.fingerprint
+    assert found.takes_over_at == NOW + timedelta(days=5)

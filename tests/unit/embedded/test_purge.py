@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.embedded.serve.certificates import make_or_read
+from fairlead.embedded.certificates.authority import make_or_read
 from fairlead.embedded.serve.purge import purge
 from fairlead.embedded.state_directory import StateDirectory
 from unit.embedded.open_world import open_store

@@ -21,12 +21,12 @@ from fairlead.answers.reply import Health
 from fairlead.controller.loop import Failure, Loop
 from fairlead.controller.reconcile import Chance
 from fairlead.controller.replay import prove_replay
+from fairlead.embedded.certificates.authority import make_or_read
 from fairlead.embedded.machines.drive import Driver
 from fairlead.embedded.machines.place import place_of
 from fairlead.embedded.machines.process import printed_by
 from fairlead.embedded.serve.api import make_api
 from fairlead.embedded.serve.apply import apply
-from fairlead.embedded.serve.certificates import make_or_read
 from fairlead.embedded.serve.door import (
     COMMANDS,
     PAYLOADS,

@@ -12,12 +12,16 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
+from fairlead.embedded.certificates.authority import (
+    AUTHORITY_FILE,
+    NEXT_AUTHORITY_FILE,
+    SERVER_FILE,
+)
 from fairlead.embedded.machines.directory import DirectoryMachines
 from fairlead.embedded.machines.image import UPPER, unmount
 from fairlead.embedded.machines.nspawn import stop
 from fairlead.embedded.machines.place import ROOT, list_places, place_of, remove_tree
 from fairlead.embedded.machines.process import CONSOLE, PID_FILE
-from fairlead.embedded.serve.certificates import AUTHORITY_FILE, NEXT_AUTHORITY_FILE, SERVER_FILE
 from fairlead.embedded.state_directory import StateDirectory
 from fairlead.embedded.store.lock import take_lock
 from fairlead.whole_file import is_half

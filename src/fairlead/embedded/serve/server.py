@@ -27,7 +27,7 @@ from fairlead.whole_file import write_whole
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
-    from fairlead.embedded.serve.certificates import Certificates
+    from fairlead.embedded.certificates.authority import Certificates
 
 # Seconds until connections that do not end are cut when the control plane stops.
 FAREWELL_S = 2

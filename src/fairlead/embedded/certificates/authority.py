@@ -7,13 +7,14 @@ names it, and another one would be refused by machines that are about to boot.
 
 So the next authority is announced long before it serves: user data names both, and is refreshed
 without touching a machine. No boot that began before lasts until the next one takes over. A
-provisioned machine has nothing to ask, and need not know.
+provisioned machine has nothing to ask, and need not know. Somebody may ask for the next one before
+its time; then boots that began before are waited for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
 from pathlib import Path
@@ -30,6 +31,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+from fairlead.answers.reply import Authorities, Authority
 from fairlead.errors import InputError
 from fairlead.whole_file import write_whole
 
@@ -46,6 +48,14 @@ RENEWED_BEFORE_END = timedelta(days=30)
 ANNOUNCED_BEFORE_END = timedelta(days=400)
 ANNOUNCED_FOR = timedelta(days=30)
 
+# When an announced authority takes over is in the first line of its file.
+TAKES_OVER = b"takes over at "
+
+# By then the user data of every pool names both. Machines that got power before may know one only,
+# and their boots are waited for, unless they last this long.
+KNOWN_AFTER = timedelta(seconds=30)
+LONGEST_WAIT = timedelta(hours=1)
+
 # A machine whose clock is behind must not find a certificate that is not valid yet.
 BACKDATED = timedelta(days=1)
 
@@ -57,32 +67,53 @@ class Certificates:
     """
     What the payload service serves with, and what its machines trust.
 
-    ca_pem: one authority, or two while the next is announced. The two files may be one and the
-    same: it holds the certificate and the key.
+    ca_pem: one authority, or two while the next is announced. takes_over_at: when the next one
+    will be the only one, if it is announced. The two files may be one and the same: it holds the
+    certificate and the key.
     """
 
     ca_pem: str
     certificate_file: Path
     key_file: Path
+    takes_over_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class _Signed:
+    """asked_for: when somebody wants an announced authority to take over, if not in its time."""
+
     certificate: x509.Certificate
     key: ec.EllipticCurvePrivateKey
+    asked_for: datetime | None = None
+
+    @property
+    def since(self) -> datetime:
+        """When it was made; announced in the same moment, if it is the next one."""
+        return self.certificate.not_valid_before_utc + BACKDATED
+
+    @property
+    def takes_over_at(self) -> datetime:
+        """When it takes over, if it is the next one."""
+        return self.asked_for or self.since + ANNOUNCED_FOR
 
 
 def make_or_read(
-    directory: Path, names: Iterable[str] = (), *, now: datetime | None = None
+    directory: Path,
+    names: Iterable[str] = (),
+    *,
+    now: datetime | None = None,
+    is_awaited: Callable[[datetime], bool] = lambda _: False,
 ) -> Certificates:
     """
     Afterwards there is an authority, and a server certificate of it with a month to go.
 
-    names: host names and addresses beside the local ones. Raises InputError if the authority's
-    file cannot be read; it is never replaced by anything but the next one, in its time.
+    names: host names and addresses beside the local ones. is_awaited: says whether a machine still
+    boots that was told of no authority announced at this moment, so that it must wait. Raises
+    InputError if the authority's file cannot be read; it is never replaced by anything but the
+    next one, in its time.
     """
     moment = now or datetime.now(UTC)
-    authority, announced = _authorities(directory, moment)
+    authority, announced = _authorities(directory, moment, is_awaited)
     server_file = directory / SERVER_FILE
     wanted = sorted({*LOCAL_NAMES, *names})
     if not _is_usable(server_file, authority, wanted, moment):
@@ -92,28 +123,72 @@ def make_or_read(
         ca_pem="".join(_pem_of(one) for one in trusted),
         certificate_file=server_file,
         key_file=server_file,
+        takes_over_at=announced.takes_over_at if announced else None,
     )
 
 
-def _authorities(directory: Path, now: datetime) -> tuple[_Signed, _Signed | None]:
+def announce(directory: Path, now: datetime, overlap: timedelta) -> None:
+    """
+    From here on machines are told of the next authority, which takes over after the overlap.
+
+    One that is announced already stays, and takes over earlier if that is what is asked for.
+    """
+    at = now + overlap
+    found = _find(directory / NEXT_AUTHORITY_FILE)
+    if found is None or found.takes_over_at > at:
+        signed = found or _made_authority(now)
+        _write(directory / NEXT_AUTHORITY_FILE, replace(signed, asked_for=at))
+
+
+def show(directory: Path, now: datetime) -> Authorities:
+    """Return what serves, and what will. Raises InputError if it cannot be read."""
+    authority = _read_authority(directory / AUTHORITY_FILE)
+    announced = _find(directory / NEXT_AUTHORITY_FILE)
+    server = _find(directory / SERVER_FILE)
+    return Authorities(
+        authority=_told(authority, now),
+        server_until=server.certificate.not_valid_after_utc if server else None,
+        next=_told(announced, now) if announced else None,
+        takes_over_at=announced.takes_over_at if announced else None,
+    )
+
+
+def _told(signed: _Signed, now: datetime) -> Authority:
+    found = signed.certificate
+    return Authority(
+        fingerprint=found.fingerprint(hashes.SHA256()).hex(),
+        since=found.not_valid_before_utc + BACKDATED,
+        until=found.not_valid_after_utc,
+        days_left=(found.not_valid_after_utc - now).days,
+    )
+
+
+def _authorities(
+    directory: Path, now: datetime, is_awaited: Callable[[datetime], bool]
+) -> tuple[_Signed, _Signed | None]:
     """Return the authority that serves, and the next one if machines are told of it already."""
     file, next_file = directory / AUTHORITY_FILE, directory / NEXT_AUTHORITY_FILE
     if not file.exists():
         _write(file, _made_authority(now))
     authority = _read_authority(file)
     end = authority.certificate.not_valid_after_utc
-    if now + ANNOUNCED_BEFORE_END < end:
-        return authority, None
     announced = _find(next_file)
+    if announced is None and now + ANNOUNCED_BEFORE_END < end:
+        return authority, None
     if announced is None:
         # One that is lost or spoiled has not served yet: machines trust the present one as well.
         announced = _made_authority(now)
         _write(next_file, announced)
-    since = announced.certificate.not_valid_before_utc + BACKDATED
-    if now < end and now < since + ANNOUNCED_FOR:
+    if now < end and (now < announced.takes_over_at or _must_wait(announced, now, is_awaited)):
         return authority, announced
     next_file.replace(file)
     return announced, None
+
+
+def _must_wait(announced: _Signed, now: datetime, is_awaited: Callable[[datetime], bool]) -> bool:
+    """Say whether a boot from before must end first. It is not waited for without end."""
+    known = announced.since + KNOWN_AFTER
+    return now < announced.takes_over_at + LONGEST_WAIT and (now < known or is_awaited(known))
 
 
 def _find(file: Path) -> _Signed | None:
@@ -145,7 +220,16 @@ def _read(file: Path) -> _Signed:
     certificate = x509.load_pem_x509_certificate(text)
     if certificate.public_key() != key.public_key():
         raise ValueError("the key is not the certificate's")
-    return _Signed(certificate, key)
+    return _Signed(certificate, key, _asked_for(text))
+
+
+def _asked_for(text: bytes) -> datetime | None:
+    """Return the moment that stands before the certificate, as RFC 7468 allows; None if none."""
+    first = text.partition(b"\n")[0]
+    if not first.startswith(TAKES_OVER):
+        return None
+    moment = datetime.fromisoformat(first.removeprefix(TAKES_OVER).decode())
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def _is_usable(file: Path, authority: _Signed, names: list[str], now: datetime) -> bool:
@@ -230,7 +314,11 @@ def _general_name(name: str) -> x509.GeneralName:
 
 
 def _write(file: Path, signed: _Signed) -> None:
-    content = signed.certificate.public_bytes(Encoding.PEM) + signed.key.private_bytes(
-        Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()
+    asked = signed.asked_for
+    header = TAKES_OVER + asked.isoformat().encode() + b"\n" if asked else b""
+    content = (
+        header
+        + signed.certificate.public_bytes(Encoding.PEM)
+        + signed.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     )
     write_whole(file, content)

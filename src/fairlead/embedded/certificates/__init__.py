@@ -1,0 +1,1 @@
+"""The payload service's certificates: made, renewed, replaced."""
