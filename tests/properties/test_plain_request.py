@@ -6,6 +6,7 @@ import h11
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from example_counts import examples
 from fairlead.embedded.serve.plain_request import plain_answer, read_plain_request
 
 PLAIN = (
@@ -26,6 +27,8 @@ REQUESTS = st.builds(
     st.sampled_from(
         [
             b"GET /v1/node-config HTTP/1.1", b"GET / HTTP/1.0", b"GET /a?b HTTP/1.1",
+            b"GET /v1/hotfix?component=fairlead-node&version=202611.16.0 HTTP/1.1",
+            b"GET /a? HTTP/1.1", b"GET /a??b HTTP/1.1", b"GET /depot/apt/Release HTTP/1.1",
             b"GET /%2e HTTP/1.1", b"POST / HTTP/1.1", b"GET http://x/ HTTP/1.1", b"GET  / HTTP/1.1",
             b"GET / HTTP/1.2", b"GET /", b"get / HTTP/1.1", b"GET /../a HTTP/1.1",
         ]
@@ -37,7 +40,7 @@ REQUESTS = st.builds(
 
 @given(REQUESTS)
 @example(PLAIN)
-@settings(max_examples=500)
+@settings(max_examples=examples(500))
 def test_whatever_is_taken_for_plain_is_one_whole_request_to_h11(data: bytes) -> None:
     scope = read_plain_request(data)
     if scope is None:
@@ -50,7 +53,9 @@ def test_whatever_is_taken_for_plain_is_one_whole_request_to_h11(data: bytes) ->
     assert isinstance(connection.next_event(), h11.EndOfMessage)
     assert connection.trailing_data == (b"", False)
     assert scope["method"].encode() == request.method
-    assert scope["raw_path"] == request.target == scope["path"].encode()
+    path, _, query = request.target.partition(b"?")
+    assert scope["raw_path"] == path == scope["path"].encode()
+    assert scope["query_string"] == query
     assert scope["http_version"].encode() == request.http_version
     assert scope["headers"] == list(request.headers)
 
@@ -68,8 +73,21 @@ def test_the_request_of_a_machine_is_plain() -> None:
     ]
 
 
+def test_the_question_for_a_pointer_is_plain() -> None:
+    asked = b"GET /v1/hotfix?component=fairlead-node&version=202611.16.0 "
+    scope = read_plain_request(PLAIN.replace(b"GET /v1/node-config ", asked))
+
+    assert scope is not None
+    assert (scope["path"], scope["raw_path"]) == ("/v1/hotfix", b"/v1/hotfix")
+    assert scope["query_string"] == b"component=fairlead-node&version=202611.16.0"
+
+
+def test_a_long_file_goes_out_in_pieces_by_the_general_parser() -> None:
+    assert read_plain_request(PLAIN.replace(b"/v1/node-config", b"/depot/apt/Release")) is None
+
+
 def test_a_longer_one_is_left_to_the_general_parser() -> None:
-    assert read_plain_request(PLAIN.replace(b"dG9rZW4=", b"d" * 5000)) is None
+    assert read_plain_request(PLAIN.replace(b"dG9rZW4=", b"d" * 13_000)) is None
 
 
 def test_an_answer_goes_out_as_a_general_parser_would_read_it() -> None:

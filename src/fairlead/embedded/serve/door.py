@@ -17,6 +17,8 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import Any
 
+from fairlead.embedded.serve.give_back import CROWD, LARGE
+
 # Descriptors of this process, and how many of them stay free for its own files: the database,
 # machines that start, children. Where fewer can be had, the doors have as much less room.
 WANTED_DESCRIPTORS = 1024
@@ -54,6 +56,9 @@ PAYLOADS = Limits(most=512, most_of_one=448, ask_s=10.0, answer_s=60.0)
 
 # Commands of one person. The longest answer, a plan for a fleet, is waited for for two minutes.
 COMMANDS = Limits(most=128, most_of_one=128, ask_s=10.0, answer_s=180.0)
+
+# Those of other users, who so keep the owner's out of nothing.
+GUESTS = Limits(most=32, most_of_one=32, ask_s=10.0, answer_s=180.0)
 
 
 class Connection(socket.socket):
@@ -100,8 +105,14 @@ class Door(socket.socket):
         self._of_one: Counter[str] = Counter()
         self._open: set[Connection] = set()
         self._swept_at = time.monotonic()
-        # How many went since somebody set this to 0.
+        # How many went since somebody set this to 0, and how many bytes they all asked with.
         self.gone = 0
+        self.took = 0
+
+    @property
+    def is_worth_a_look(self) -> bool:
+        """Whether those that went may have left much that can be given back."""
+        return self.gone >= CROWD or self.took >= LARGE
 
     def accept(self) -> tuple[socket.socket, Any]:
         """Return the next connection that is let in. Raises BlockingIOError if there is none."""

@@ -3,7 +3,7 @@ The request that nearly every machine sends, read without a general parser.
 
 One GET without a body, whole in one piece, every line of the plainest form. It is what h11 would
 read, ten times as fast; whatever is spelled in any other way is not read here, and goes to h11,
-which knows what to refuse and how.
+which knows what to refuse and how. So do files of a depot: they are long, and go out in pieces.
 """
 
 from __future__ import annotations
@@ -16,11 +16,16 @@ from uvicorn.protocols.http.h11_impl import STATUS_PHRASES
 
 Header = tuple[bytes, bytes]
 
-# No longer than a machine's own, with a token; what is longer is none of theirs.
-LONGEST_HEAD = 4096
+# No longer than a machine's own, with a token or an attested document; what is longer is none of
+# theirs.
+LONGEST_HEAD = 12 << 10
+
+# How paths of files begin that are not read in one go.
+LONG_FILES = b"/depot/"
 
 _HEAD = re.compile(
-    rb"GET (/[A-Za-z0-9/._-]{0,200}) HTTP/1\.([01])\r\n((?:[A-Za-z-]{1,40}: [!-~][ -~]*\r\n)+)\r\n"
+    rb"GET (/[A-Za-z0-9/._-]{0,200})(?:\?([A-Za-z0-9=&._-]{0,200}))? HTTP/1\.([01])\r\n"
+    rb"((?:[A-Za-z-]{1,40}: [!-~][ -~]*\r\n)+)\r\n"
 )
 
 # Names that change how a request is to be read; a request with one of them is h11's.
@@ -41,9 +46,9 @@ def read_plain_request(data: bytes) -> dict[str, Any] | None:
     if len(data) > LONGEST_HEAD:
         return None
     found = _HEAD.fullmatch(data)
-    if found is None:
+    if found is None or found[1].startswith(LONG_FILES):
         return None
-    path, minor, lines = found.groups()
+    path, query, minor, lines = found.groups()
     pairs = [line.split(b": ", 1) for line in lines.splitlines()]
     headers = [(name.lower(), value.rstrip(b" ")) for name, value in pairs]
     names = [name for name, _ in headers]
@@ -60,7 +65,7 @@ def read_plain_request(data: bytes) -> dict[str, Any] | None:
         "root_path": "",
         "path": path.decode(),
         "raw_path": path,
-        "query_string": b"",
+        "query_string": query or b"",
         "headers": headers,
     }
 
