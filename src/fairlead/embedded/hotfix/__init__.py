@@ -1,0 +1,1 @@
+"""Hotfixes on this computer: a depot that is served, by workers or by the control plane itself."""
