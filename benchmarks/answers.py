@@ -17,16 +17,20 @@ from dataclasses import replace
 from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import control_plane
 from control_plane import ALL, Fleet, Row, cpu_of, pool
 from starlette.requests import Request
 
+from fairlead.answers.words import Role
 from fairlead.controller.loop import Failure
+from fairlead.embedded.access.roles import Standing
 from fairlead.embedded.serve.api_pools import PoolRoutes
 from fairlead.embedded.serve.api_request import Plane
 from fairlead.embedded.state_directory import StateDirectory
+from fairlead.embedded.store.sweep import SHARE
 
 POOLS = 1_000
 MACHINES = 20_000
@@ -35,12 +39,15 @@ ROUNDS = 5
 TRIES = 3
 
 LIST_BAR_S = 0.5
-# One second is what people should wait for; runs here gave 0.96 to 1.26.
-SET_BAR_S = 2.0
+# Asked is 0.5; found are 0.44 and 0.46, on one machine whose speed changes by a third.
+FIRST_BAR_S = 0.65
+SET_BAR_S = 1.0
 LARGE_BAR_S = 1.0
 # Of one core: `up` asks for a change four times a second, and looks again every thirty.
 IDLE_BAR = 0.01
 ASKS_A_SECOND, LOOK_EVERY_S = 4, 30
+# While a slice of the database is looked at, nobody is answered.
+SLICE_BAR_S = 0.25
 
 
 class AtRest:
@@ -63,10 +70,11 @@ class AtRest:
 
 
 class Asked:
-    """A request with a body."""
+    """A request with a body, of somebody who may do everything."""
 
     def __init__(self, **fields: Any) -> None:
         self._body = json.dumps(fields).encode()
+        self.state = SimpleNamespace(standing=Standing(name="bench", role=Role.PLATFORM))
 
     async def stream(self) -> AsyncIterator[bytes]:
         """Yield the body."""
@@ -122,17 +130,31 @@ def looking(fleet: Fleet) -> list[Row]:
     again = min(listed(routes) for _ in range(ROUNDS))
     asked = 10_000
     asking = cpu_of(lambda: [fleet.store.changes for _ in range(asked)])[0] / asked
-    idle = asking * ASKS_A_SECOND + again / LOOK_EVERY_S
+    swept, longest = sweeping(fleet)
+    idle = asking * ASKS_A_SECOND + again / LOOK_EVERY_S + SHARE
     return [
         ("hashing the documents of 1,000 pools", f"{hashing * 1000:.1f} ms", "", True),
-        ("pool list, 1,000 pools, the first look", f"{first:.3f} s", "", True),
+        bar_row("pool list, 1,000 pools, the first look", first, FIRST_BAR_S),
         bar_row("pool list, 1,000 pools, again", again, LIST_BAR_S),
         ("  as a multiple of hashing", f"{again / hashing:.1f} x", "", True),
         (
             *("`up` over 1,000 pools at rest, of one core", f"{idle:.2%}"),
             *(f"{IDLE_BAR:.0%}", idle <= IDLE_BAR),
         ),
+        ("  of it, looking whether the database is whole", f"{SHARE:.2%}", "", True),
+        ("  every row and table of it once", f"{swept:.3f} s", "", True),
+        bar_row("  the longest that anybody waits for it", longest, SLICE_BAR_S),
     ]
+
+
+def sweeping(fleet: Fleet) -> tuple[float, float]:
+    """Return the CPU seconds of one look at the whole database, and of its longest slice."""
+    fleet.store.tend()
+    took: list[float] = []
+    end = fleet.store.rounds + 1
+    while fleet.store.rounds < end:
+        took.append(cpu_of(lambda: fleet.store.sweep(time.monotonic() + 1e6 * len(took)))[0])  # noqa: B023
+    return sum(took), max(took)
 
 
 def changing(fleet: Fleet) -> list[Row]:
@@ -143,7 +165,11 @@ def changing(fleet: Fleet) -> list[Row]:
         change = cast("Request", Asked(spec={"proxy": {"image": image}}))
         patch = routes_of(fleet).patch_platform
         took.append(cpu_of(lambda: asyncio.run(patch(change)))[0])  # noqa: B023
-    return [bar_row("platform set, 1,000 pools", min(took), SET_BAR_S)]
+    first = min(listed(routes_of(fleet)) for _ in range(ROUNDS))
+    return [
+        bar_row("platform set, 1,000 pools", min(took), SET_BAR_S),
+        ("pool list, the first look after it", f"{first:.3f} s", "", True),
+    ]
 
 
 def one_large_pool(fleet: Fleet) -> list[Row]:
@@ -159,7 +185,7 @@ def one_large_pool(fleet: Fleet) -> list[Row]:
             fleet.world.machines.write_machine(copied)
     routes = routes_of(fleet)
     # One pool of the list; the least of several, as above.
-    took = min(cpu_of(lambda: routes._listed(name))[0] for _ in range(ROUNDS))  # noqa: SLF001
+    took = min(cpu_of(lambda: routes.answers.listed(name))[0] for _ in range(ROUNDS))
     return [bar_row("pool list, one pool of 20,000", took, LARGE_BAR_S)]
 
 

@@ -68,11 +68,12 @@ http {{
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """One server: where it listens, and its process."""
+    """One server: where it listens, its process, and what it is asked for."""
 
     name: str
     port: int
     process: int
+    path: str = "/v1/node-config"
 
 
 def main() -> int:
@@ -123,15 +124,22 @@ def rate_row(ours: Server, theirs: Server, headers: list[str], at_once: int) -> 
 
 def rate_of(server: Server, headers: list[str], at_once: int, requests: int) -> float:
     """Return requests per second; every one of them must be answered with 200."""
-    address = f"https://127.0.0.1:{server.port}/v1/node-config"
-    command = ["ab", "-q", "-c", str(at_once), "-n", str(requests)]
+    said = asked(server, headers, ["-c", str(at_once), "-n", str(requests)])
+    lines = dict(line.split(":", 1) for line in said.splitlines() if ":" in line)
+    return float(lines["Requests per second"].split()[0])
+
+
+def asked(server: Server, headers: list[str], words: list[str]) -> str:
+    """Return what ab says, if every request was answered with 200."""
+    address = f"https://127.0.0.1:{server.port}{server.path}"
+    command = ["ab", "-q", *words]
     command += [word for header in headers for word in ("-H", header)]
     done = subprocess.run([*command, address], capture_output=True, text=True, check=True)
     lines = dict(line.split(":", 1) for line in done.stdout.splitlines() if ":" in line)
     bad = lines["Failed requests"].strip(), lines.get("Non-2xx responses", "0").strip()
     if bad != ("0", "0"):
-        raise SystemExit(f"{server.name}: {bad} of {requests} failed\n{done.stdout}")
-    return float(lines["Requests per second"].split()[0])
+        raise SystemExit(f"{server.name}: {bad} failed\n{done.stdout}")
+    return done.stdout
 
 
 def refused_row(server: Server) -> Row:
@@ -183,10 +191,12 @@ def memory_mb(process: int) -> float:
     raise SystemExit(f"process {process} has no memory")
 
 
-def start_nginx(scratch: Path, size: int, stack: ExitStack) -> Server:
+def start_nginx(
+    scratch: Path, size: int, stack: ExitStack, path: str = "/v1/node-config"
+) -> Server:
     """Serve a file of this size by nginx, with our certificate."""
     root = scratch / "nginx"
-    file = root / "files" / "v1" / "node-config"
+    file = root / "files" / path.partition("?")[0].removeprefix("/")
     file.parent.mkdir(parents=True)
     file.write_bytes(b"x" * size)
     certificates = make_or_read(scratch / "state" / "certificates")
@@ -213,7 +223,7 @@ def start_nginx(scratch: Path, size: int, stack: ExitStack) -> Server:
     stack.callback(process.wait)
     stack.callback(process.terminate)
     wait_for_port(port)
-    return Server("nginx", port, process.pid)
+    return Server("nginx", port, process.pid, path)
 
 
 def wait_for_port(port: int) -> None:

@@ -11,8 +11,19 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from fairlead.embedded.access.guard import WithPeer
 
 T = TypeVar("T")
+
+
+class PeerProtocol(H11Protocol):
+    """A connection on a Unix socket, whose requests say whose they are."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self.app = WithPeer(self.app, transport.get_extra_info("socket"))
 
 
 class ServedApp:
@@ -57,6 +68,7 @@ class _Thread:
             log_level="critical",
             access_log=False,
             lifespan="off",
+            http=PeerProtocol if self.bound.family == socket.AF_UNIX else "auto",
             timeout_keep_alive=2,
         )
         config.load()

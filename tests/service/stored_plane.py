@@ -9,14 +9,19 @@ from pathlib import Path
 
 from fairlead.answers.reply import Health
 from fairlead.answers.words import Phase
+from fairlead.contract.boot_report import BootReport, report_fields
+from fairlead.contract.hotfix.fact import FACT, HotfixFact, agent_in
+from fairlead.contract.json_text import encode_line
 from fairlead.controller.loop import Failure
 from fairlead.controller.reconcile import Chance, reconcile
+from fairlead.embedded.certificates.authority import announce
 from fairlead.embedded.machines.kind import Life, Printed
 from fairlead.embedded.machines.next_move import Become, Destroy, Sight, next_move
 from fairlead.embedded.state_directory import StateDirectory
 from fairlead.embedded.store.database import Store
 from fairlead.embedded.store.world import EmbeddedWorld
 from fairlead.inputs.platform_inputs import Stub
+from fairlead.rollout.fixes import offered_to
 from fairlead.rollout.machines import Machine
 
 STUB = Stub(endpoint="https://127.0.0.1:1/v1/node-config", ca="CA")
@@ -39,6 +44,7 @@ class StoredPlane:
         self.consoles: dict[str, Printed] = {}
         self.woken = 0
         self.is_stopped = False
+        self.baked = ""
         self._drawn = 0
 
     # What commands need of it.
@@ -51,6 +57,9 @@ class StoredPlane:
 
     def stop(self) -> None:
         self.is_stopped = True
+
+    def rotate_authority(self, overlap: timedelta) -> None:
+        announce(self.directory.certificates, self.now(), overlap)
 
     def printed(self, machine: str) -> Printed:
         return self.consoles.get(machine, Printed(power="", begin=0, data=b"", last_words=""))
@@ -117,16 +126,29 @@ class StoredPlane:
                 phase=Phase.READY,
                 ready_at=self.now(),
                 booted=tokens[revision].served.id,
+                agent=self._report(machine) if self.baked else "",
             )
         )
         return True
+
+    def _report(self, machine: Machine) -> str:
+        """Let a machine say what it booted with: a published fix, or its image's agent."""
+        fact = HotfixFact(self.baked)
+        if offered := offered_to(self.baked, self.world.fixes.read()):
+            fact.wanted = fact.used = offered.version
+        report = BootReport("run", agent=self.baked, layout="fairlead", started="")
+        report.exit_code = 0
+        report.facts[FACT] = fact.encode()
+        text = encode_line(report_fields(report)).encode()
+        self.world.machines.write_report(machine.name, text)
+        return agent_in(report)
 
     def _leave(self, machine: Machine) -> bool:
         stored = self.world.machines.find_machine(machine.name)
         assert stored is not None
         move = next_move(stored, Sight(life=Life.UP, leaving_since=machine.since), self.now())
         if isinstance(move, Destroy):
-            self.world.machines.mark_gone(machine.name)
+            self.world.let_go(machine.name, self.now())
         elif isinstance(move, Become):
             self.world.machines.write_machine(move.machine)
         return move is not None

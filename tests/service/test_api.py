@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 from fairlead.controller.loop import Failure
+from fairlead.embedded.access.peer import user_name
 from fairlead.embedded.serve.api import make_api
 from fairlead.embedded.serve.unix_socket import bind, connect
 from fairlead.embedded.state_directory import StateDirectory
@@ -94,6 +95,7 @@ def test_health_is_what_the_plane_says(fresh: Commands) -> None:
         "payload_endpoint": "https://127.0.0.1:1",
         "machines": "directory",
         "pools": 0,
+        "damage": [],
     }
 
 
@@ -181,8 +183,12 @@ def test_applying_beyond_what_was_shown_is_a_conflict_in_words(commands: Command
     with pytest.raises(ConflictError) as raised:
         commands.ask("POST", "/v1/apply", body)
 
-    assert str(raised.value) == (
-        "workers: the plan that was shown does not hold workers-3; nothing was written, plan again"
+    assert str(raised.value).startswith(
+        "workers: the plan that was shown does not hold workers-3 ("
+    )
+    assert str(raised.value).endswith(
+        ", 2026-07-01T12:00:00Z: workers-3 was made: the pool declares 3); "
+        "nothing was written, plan again"
     )
     assert commands.status_of("POST", "/v1/apply", body) == 409
 
@@ -234,7 +240,8 @@ def test_a_patch_for_a_document_that_is_no_longer_in_force_is_refused(commands: 
     )
     assert patched["base"] == base, "what it took the place of"
 
-    with pytest.raises(ConflictError, match="NodePool/workers was changed by somebody since"):
+    changed = r"NodePool/workers was changed by \S+ at 2026-07-01T12:03:00Z since"
+    with pytest.raises(ConflictError, match=changed):
         commands.ask("PATCH", "/v1/pools/workers", {"spec": {"replicas": 9}, "base": base})
 
     spec = commands.ask("GET", "/v1/pools/workers")["document"]["spec"]
@@ -350,7 +357,9 @@ def test_a_machine_is_shown_with_its_report_its_story_and_what_it_lacks(
     )
     commands.settle()
     gone = commands.ask("GET", "/v1/machines/workers-4")
-    assert [event["kind"] for event in gone["events"]] == ["MachineLeaves"]
+    assert [event["kind"] for event in gone["events"]] == [
+        "MachineCreated", "MachineLeaves", "MachineGone",
+    ]  # fmt: skip
     assert gone["reason"] == "the pool's owner changed imageBase"
     assert gone["difference"] == []
 
@@ -387,7 +396,7 @@ def test_a_pool_is_scaled_within_the_bounds_of_its_autoscaling(commands: Command
 def test_a_machine_is_deleted_by_hand(commands: Commands) -> None:
     commands.ask("DELETE", "/v1/machines/workers-2")
     assert commands.ask("GET", "/v1/machines/workers-2")["sentence"] == (
-        "workers-2 leaves: deleted by hand."
+        f"workers-2 leaves: deleted by hand (asked by {user_name(os.geteuid())})."
     )
     commands.settle()
 
@@ -413,10 +422,14 @@ def test_events_are_the_latest_of_all_or_of_one(commands: Commands) -> None:
     of_machine = commands.ask("GET", "/v1/events?machine=workers-2")["events"]
     last = commands.ask("GET", "/v1/events?limit=1")["events"]
 
-    assert every[0]["kind"] == "PoolAdopted"
+    assert every[0]["kind"] == "PoolDeclared"
     assert [event["at"] for event in every] == sorted(event["at"] for event in every)
     assert {event["pool"] for event in of_pool} == {"gpu"}
-    assert [event["says"] for event in of_machine] == ["workers-2 leaves: deleted by hand."]
+    assert [event["says"] for event in of_machine] == [
+        "workers-2 was made: the pool declares 3.",
+        "workers-2 leaves: deleted by hand.",
+        "workers-2 is gone: deleted by hand.",
+    ]
     assert last == every[-1:]
     assert commands.ask("GET", "/v1/events?pool=gpu&machine=workers-2") == {"events": []}
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import pwd
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -168,7 +170,9 @@ def test_a_pool_is_not_deleted_whose_document_somebody_changed_meanwhile(
 
         assert terminal.finish() == 5
 
-    assert "NodePool/workers was changed by somebody since" in terminal.text
+    user = pwd.getpwuid(os.getuid()).pw_name
+    assert f"NodePool/workers was changed by {user} at 20" in terminal.text
+    assert "since the plan was shown (Declared anew: spec.paused)" in terminal.text
     assert len(workers.machines()) == 3
 
 

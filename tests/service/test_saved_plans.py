@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import pwd
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -76,7 +79,9 @@ def refusal(workers: Commands, saved: str) -> str:
     said = workers.run("apply", saved, "--yes")
     assert said.code == 5
     assert workers.json("pool", "show", "workers")["version"] == "1.34.2"
-    return said.err.splitlines()[-1]
+    user = pwd.getpwuid(os.getuid()).pw_name
+    last = said.err.splitlines()[-1].replace(f"({user}, ", "(USER, ")
+    return re.sub(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ", "MOMENT", last)
 
 
 def test_a_machine_that_came_since_is_named(workers: Commands, saved: str) -> None:
@@ -85,7 +90,8 @@ def test_a_machine_that_came_since_is_named(workers: Commands, saved: str) -> No
     (came,) = set(workers.machines()) - known
 
     assert refusal(workers, saved) == (
-        f"fairlead: workers: the plan that was shown does not hold {came}; "
+        f"fairlead: workers: the plan that was shown does not hold {came} "
+        "(USER, MOMENT: Declared anew: spec.replicas); "
         "nothing was written, plan again"
     )
 
@@ -103,7 +109,8 @@ def test_a_setting_that_somebody_changed_since_is_named(workers: Commands, saved
     assert workers.run("apply", "-f", str(changed)).code == 0
 
     assert refusal(workers, saved) == (
-        "fairlead: workers: autoRepair is true now; nothing was written, plan again"
+        "fairlead: workers: autoRepair is true now "
+        "(USER, MOMENT: Declared anew: spec.autoRepair); nothing was written, plan again"
     )
 
 
@@ -111,7 +118,8 @@ def test_a_platform_that_changed_since_is_named(workers: Commands, saved: str) -
     workers.run("platform", "set", "controlPlaneImage=cp@sha256:bb")
 
     assert refusal(workers, saved) == (
-        "fairlead: workers: platform inputs changed since the plan was shown; "
+        "fairlead: workers: platform inputs changed since the plan was shown "
+        "(USER, MOMENT: Declared anew: spec.controlPlaneImage); "
         "nothing was written, plan again"
     )
 

@@ -90,6 +90,14 @@ LEAVES: dict[str, tuple[str, dict[str, Any]]] = {
     "rollout.haltAfter": (CARRIED_OUT, {"rollout": {"haltAfter": 9}}),
     "rollout.estimate": (CARRIED_OUT, {"rollout": {"estimate": "9m"}}),
     "rollout.resume": (CARRIED_OUT, {"rollout": {"resume": "again"}}),
+    "rollout.replaceWithout.fix": (
+        CARRIED_OUT,
+        {"rollout": {"replaceWithout": {"fix": "202607.02.3"}}},
+    ),
+    "rollout.replaceWithout.request": (
+        CARRIED_OUT,
+        {"rollout": {"replaceWithout": {"fix": "202607.02.3", "request": "again"}}},
+    ),
     "platformChanges.newNodes": (CARRIED_OUT, {"platformChanges": {"newNodes": "Refresh"}}),
     "platformChanges.maximumAge.routine": (
         CARRIED_OUT, {"platformChanges": {"maximumAge": {"routine": "9d"}}},

@@ -156,8 +156,11 @@ def test_a_directory_of_somebody_else_is_refused(directory: StateDirectory) -> N
 
 
 def test_every_file_of_a_control_plane_is_known_by_name(directory: StateDirectory) -> None:
-    """What is not in one of the two lists is neither checked nor removed."""
+    """What is not in one of the two lists is neither checked nor removed, but what says so."""
     known = {directory.path, *directory.files(), *directory.directories()}
+    known |= {directory.roles}  # its owner's, and looked at by whoever reads it
+    known |= {directory.shared_socket, directory.shared}  # open to others; removed by `purge`
+    known |= {directory.hotfix, directory.hotfix_keys}  # there or not; both do as much by name
     named = {
         getattr(directory, name)
         for name, member in vars(StateDirectory).items()
@@ -165,3 +168,18 @@ def test_every_file_of_a_control_plane_is_known_by_name(directory: StateDirector
     }
 
     assert named <= known
+
+
+def test_a_depot_may_be_made_before_the_first_start(directory: StateDirectory) -> None:
+    (directory.hotfix / "metadata").mkdir(parents=True)
+    directory.hotfix_keys.mkdir()
+
+    claim(directory)
+
+
+def test_a_depot_that_others_may_write_to_is_refused(directory: StateDirectory) -> None:
+    directory.hotfix.mkdir(parents=True)
+    directory.hotfix.chmod(0o777)
+
+    with pytest.raises(InputError, match=r"hotfix"):
+        claim(directory)

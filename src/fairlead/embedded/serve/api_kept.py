@@ -6,9 +6,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from fairlead.answering.edge import no_such
 from fairlead.answers.machine import MachineLog
 from fairlead.answers.pool import PoolHistory
-from fairlead.embedded.serve.api_request import Plane, answered, no_such, number_asked
+from fairlead.embedded.serve.api_request import Plane, answered, number_asked
 from fairlead.errors import InputError
 
 # A console is cut long before it has as many.

@@ -8,22 +8,27 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from fairlead.answering.edge import no_such
+from fairlead.answering.machines import standing_of
+from fairlead.answers.fix import MachineFix
 from fairlead.answers.leaf import LeafDifference
 from fairlead.answers.machine import MachineAnswer, MachineDetail, Machines
 from fairlead.answers.reply import Done
 from fairlead.answers.words import Fault
 from fairlead.contract.boot_report import ignored_in, parse_report
+from fairlead.contract.hotfix.fact import hotfix_in
 from fairlead.contract.json_text import parse_json, plain
-from fairlead.controller.attempt import Failed, attempt
-from fairlead.controller.observe import observe
-from fairlead.controller.think import think
 from fairlead.decision.explain import moment
-from fairlead.embedded.serve.api_request import Plane, answered, no_such, read_fields
+from fairlead.embedded.access.guard import standing_in
+from fairlead.embedded.serve.api_request import Plane, answered, read_fields
 from fairlead.embedded.store.machines import StoredMachine
 from fairlead.errors import InputError
 from fairlead.inputs.leaf import Json
 from fairlead.inputs.shape import kind_of
-from fairlead.telling.machine import differences_of, machine_answer, sentence_about
+from fairlead.telling.fix import machine_fix
+from fairlead.telling.machine import machine_answer
+from fairlead.timeline.command import fault_asked
+from fairlead.timeline.event import departure_of
 
 # Revisions whose version is remembered: more than any number of pools has under way.
 MOST_VERSIONS = 10_000
@@ -69,6 +74,7 @@ class MachineRoutes:
                 events=events,
                 difference=difference,
                 sentence=sentence,
+                fix=self._fix_of(stored),
             )
         )
 
@@ -76,15 +82,22 @@ class MachineRoutes:
         """Tell a machine to leave, because its owner says so."""
         fields = await read_fields(request, {"force": bool})
         name = self._find_living(request).machine.name
-        self._plane.world.machines.delete_machine(name, skips_drain=fields["force"])
+        world, actor = self._plane.world, standing_in(request).name
+        with world.store.writing():
+            machine = world.machines.delete_machine(name, actor, skips_drain=fields["force"])
+            world.journal.append(departure_of(machine, self._plane.now(), actor))
         self._plane.wake()
         return answered(Done())
 
     async def break_one(self, request: Request) -> Response:
         """Say what a machine does wrong from here on."""
         fields = await read_fields(request, {"fault": str})
-        name = self._find_living(request).machine.name
-        self._plane.world.machines.write_fault(name, parse_fault(fields["fault"], "fault"))
+        machine, world = self._find_living(request).machine, self._plane.world
+        fault, actor = parse_fault(fields["fault"], "fault"), standing_in(request).name
+        with world.store.writing():
+            world.machines.write_fault(machine.name, fault)
+            told = fault_asked(machine.pool, machine.name, [fault.value], actor, self._plane.now())
+            world.journal.append([told])
         self._plane.wake()
         return answered(Done())
 
@@ -97,6 +110,13 @@ class MachineRoutes:
             self._versions |= {token.id: token.revision.version for token in tokens}
             self._versions.setdefault(machine.revision, "")
         return stored_answer(stored).but(version=self._versions[machine.revision])
+
+    def _fix_of(self, stored: StoredMachine) -> MachineFix | None:
+        if not stored.report or stored.gone_at is not None:
+            return None
+        fact = hotfix_in(parse_report(stored.report))
+        machine = stored.machine
+        return machine_fix(fact, self._plane.world.fixes.read(), machine.name, machine.pool)
 
     def _find(self, request: Request) -> StoredMachine:
         machines = self._plane.world.machines
@@ -119,18 +139,7 @@ class MachineRoutes:
         if stored.gone_at is not None:
             reason = machine.reason or "nobody said why"
             return (), f"{machine.name} is gone since {moment(stored.gone_at)}: {reason}."
-        now = self._plane.now()
-
-        def standing() -> tuple[tuple[LeafDifference, ...], str]:
-            seen = observe(machine.pool, world.world())
-            thought = think(seen, now)
-            difference = differences_of(machine, seen, thought)
-            return difference, sentence_about(machine, seen, thought, now)
-
-        found = attempt(standing)
-        if isinstance(found, Failed):
-            return (), f"{machine.name} stays: its pool cannot be thought about: {found.says}."
-        return found
+        return standing_of(machine, world.world(), self._plane.now())
 
 
 def stored_answer(stored: StoredMachine) -> MachineAnswer:

@@ -6,20 +6,23 @@ An error travels as its class and its parts, so that the command raises what was
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from datetime import datetime
+from collections.abc import Mapping
+from datetime import datetime, timedelta
 from typing import Any, Protocol
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from fairlead.answering.edge import NotFoundError
 from fairlead.answers.document import Document
 from fairlead.answers.reply import Health, Refusal, Refused
 from fairlead.answers.text import encode
 from fairlead.contract.json_text import Pairs, parse_json, plain
 from fairlead.controller.loop import Failure
+from fairlead.embedded.access.guard import ForbiddenError
 from fairlead.embedded.machines.kind import Printed
+from fairlead.embedded.state_directory import StateDirectory
 from fairlead.embedded.store.world import EmbeddedWorld
 from fairlead.errors import (
     ConflictError,
@@ -43,15 +46,14 @@ STATUS_OF: Mapping[type[FairleadError], int] = {
     InvariantError: 500,
 }
 NOT_FOUND = 404
-
-# Names in a hint; a command lists them all.
-MOST_NAMES = 10
+FORBIDDEN = 403
 
 
 class Plane(Protocol):
     """What commands need of a control plane."""
 
     world: EmbeddedWorld
+    directory: StateDirectory
 
     def now(self) -> datetime:
         """Return this moment."""
@@ -65,23 +67,14 @@ class Plane(Protocol):
     def health(self) -> Health:
         """Return what is running."""
 
+    def rotate_authority(self, overlap: timedelta) -> None:
+        """Announce the next authority, which takes over after this overlap."""
+
     def printed(self, machine: str) -> Printed:
         """Return the end of what a machine printed."""
 
     def failures(self) -> Mapping[str, Failure]:
         """Return the pools whose last pass failed, and why."""
-
-
-class NotFoundError(InputError):
-    """There is nothing of this name; the hint says what there is."""
-
-
-def no_such(what: str, name: str, names: Iterable[str]) -> NotFoundError:
-    """Return the error for a name that nothing has."""
-    known = sorted(names)
-    shown = ", ".join(known[:MOST_NAMES]) + (" ..." if len(known) > MOST_NAMES else "")
-    hint = f"there is {shown}" if known else f"there is no {what} at all"
-    return NotFoundError(f"there is no {what} {name!r}", hint=hint)
 
 
 async def read_fields(request: Request, kinds: Mapping[str, type]) -> dict[str, Any]:
@@ -146,7 +139,9 @@ async def answer_error(request: Request, error: Exception) -> Response:
         told = f"{type(error).__name__}: {error}"
         error = InvariantError(f"a defect of the control plane: {told}")
     kind = next(kind for kind in STATUS_OF if isinstance(error, kind))
-    status = NOT_FOUND if isinstance(error, NotFoundError) else STATUS_OF[kind]
+    status = STATUS_OF[kind]
+    if isinstance(error, NotFoundError | ForbiddenError):
+        status = NOT_FOUND if isinstance(error, NotFoundError) else FORBIDDEN
     return answered(_refused(error), status)
 
 

@@ -23,9 +23,11 @@ from fairlead.answers.plan import Plan
 from fairlead.answers.pool import PoolDetail, PoolHistory, Pools
 from fairlead.answers.reply import (
     Applied,
+    Authorities,
     Copied,
     Done,
     Health,
+    Identity,
     Leaving,
     PatchedPlatform,
     PatchedPool,
@@ -88,6 +90,14 @@ class Client:
     def health(self) -> Health:
         """Return what is running."""
         return self._ask(Health, "GET", "health")
+
+    def certificates(self) -> Authorities:
+        """Return which authority machines trust, and which one comes next."""
+        return self._ask(Authorities, "GET", "certificates")
+
+    def rotate_authority(self, overlap_s: int) -> Authorities:
+        """Announce the next authority, to take over after so many seconds."""
+        return self._ask(Authorities, "POST", "certificates", body={"overlap_s": overlap_s})
 
     def stop(self) -> Done:
         """Ask for an orderly end."""
@@ -172,6 +182,10 @@ class Client:
         """Say what a machine does wrong from here on."""
         return self._ask(Done, "POST", "machines", name, "fault", body={"fault": fault.value})
 
+    def whoami(self) -> Identity:
+        """Return who asks, as the control plane sees them."""
+        return self._ask(Identity, "GET", "whoami")
+
     def events(
         self,
         pool: str = "",
@@ -245,12 +259,19 @@ class Client:
 class _UnixConnection(http.client.HTTPConnection):
     def __init__(self, directory: StateDirectory, timeout_s: float, patience: Patience) -> None:
         super().__init__("localhost", timeout=timeout_s)
-        self._path = directory.socket
+        self._directory = directory
         self._timeout_s = timeout_s
         self._patience = patience
 
     def connect(self) -> None:
-        self.sock = connect(self._path, self._timeout_s)
+        try:
+            self.sock = connect(self._directory.socket, self._timeout_s)
+        except PermissionError:
+            from fairlead.embedded.access.way_in import connect_as_guest
+
+            self.sock = connect_as_guest(
+                self._directory, lambda path: connect(path, self._timeout_s)
+            )
 
     def send(self, data: bytes) -> None:  # type: ignore[override]
         # A body of megabytes does not fit what the kernel keeps for a process that is stopped.

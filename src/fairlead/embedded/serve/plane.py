@@ -12,6 +12,7 @@ import asyncio
 import base64
 import os
 import secrets
+import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -21,14 +22,18 @@ from fairlead.answers.reply import Health
 from fairlead.controller.loop import Failure, Loop
 from fairlead.controller.reconcile import Chance
 from fairlead.controller.replay import prove_replay
-from fairlead.embedded.certificates.authority import make_or_read
-from fairlead.embedded.machines.drive import Driver
+from fairlead.embedded.access.peer import user_name
+from fairlead.embedded.access.shared import DoorKeeper, close_doors
+from fairlead.embedded.certificates.renewal import Renewal
+from fairlead.embedded.hotfix.at_plane import HotfixAtPlane
+from fairlead.embedded.machines.drive import Besides, Driver
 from fairlead.embedded.machines.place import place_of
 from fairlead.embedded.machines.process import printed_by
 from fairlead.embedded.serve.api import make_api
 from fairlead.embedded.serve.apply import apply
 from fairlead.embedded.serve.door import (
     COMMANDS,
+    GUESTS,
     PAYLOADS,
     Door,
     fitted,
@@ -39,7 +44,9 @@ from fairlead.embedded.serve.log import Log
 from fairlead.embedded.serve.server import QuietServer, listen, make_server
 from fairlead.embedded.serve.unix_socket import bind
 from fairlead.embedded.serve.watch import Place, find_place, watch
+from fairlead.embedded.store.check import REMEDY
 from fairlead.embedded.store.database import Store
+from fairlead.embedded.store.noted_agents import note_agents
 from fairlead.embedded.store.payloads import StoredPayloads
 from fairlead.embedded.store.world import EmbeddedWorld
 from fairlead.errors import FairleadError, InputError, InvariantError, UnavailableError
@@ -60,10 +67,10 @@ MOST_PASSES = 50
 MOVING_S = 0.05
 IDLE_S = 0.5
 
-# A certificate is renewed a month before its end, so an hour that fails costs nothing.
-RENEW_EVERY = timedelta(hours=1)
-
 TOKEN_BYTES = 32
+
+# Of the socket for other users, who reach it only through a door: see access/shared.py.
+FOR_ALL = 0o666
 
 # As Kubernetes draws them: no vowels, so no words.
 NAME_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
@@ -81,8 +88,7 @@ class ControlPlane:
         self._kind = kind
         self._store = Store(directory)
         directory.shared_bootstrap_token.unlink(missing_ok=True)
-        self._certificates = make_or_read(directory.certificates, now=self.now())
-        self._renew_at = self.now() + RENEW_EVERY
+        self._renewal = Renewal(directory, self.now())
         self._descriptors = raise_descriptor_limit()
         self._listener = listen(directory.port, fitted(PAYLOADS, self._descriptors))
         self._is_stopping = asyncio.Event()
@@ -90,11 +96,21 @@ class ControlPlane:
         self._ended_because = ""
         self._socket_place: Place | None = None
         self.world = EmbeddedWorld(self._store, directory, self._stub(), self.now, kind=kind.name)
+        self._doors = DoorKeeper(directory, self._log.tell)
         self._refuse_other_kinds()
         self._tell_strangers()
+        note_agents(self.world)
         markers = self.world.pools.markers
         self._loop = Loop(self.world.world(), chance(), markers, self._tell_failure)
-        self._driver = Driver(self.world, kind, self.now, _draw_token)
+        self._hotfix = HotfixAtPlane(
+            directory,
+            StoredPayloads(self.world, self.wake),
+            self._log,
+            lambda: (self._listener.address, self._renewal.certificates.ca_pem),
+        )
+        self.world.fixes.standings = self._hotfix.standings
+        besides = Besides(image_files=self._hotfix.image_files, on_gone=self._hotfix.forget)
+        self._driver = Driver(self.world, kind, self.now, _draw_token, besides)
 
     @staticmethod
     def now() -> datetime:
@@ -119,6 +135,7 @@ class ControlPlane:
             payload_endpoint=self._listener.address,
             machines=self._kind.name,
             pools=len(self.world.pools.list_pools()),
+            damage=self._store.damage.says(),
         )
 
     def printed(self, machine: str) -> Printed:
@@ -132,7 +149,7 @@ class ControlPlane:
 
     def declare(self, documents: Sequence[Json]) -> None:
         """Put documents in force before anybody is served. Raises InputError by field."""
-        apply(self.world, documents, Shown(), self.now())
+        apply(self.world, documents, Shown(), self.now(), user_name(os.geteuid()))
 
     def close(self) -> None:
         """Let go of the state directory. Afterwards another control plane may have it."""
@@ -143,12 +160,12 @@ class ControlPlane:
         """Serve and reconcile until stopped. Afterwards the state directory is free again."""
         try:
             self._refuse_broken_scheme()
-            source = StoredPayloads(self.world, self.wake)
-            joins = EmptyCluster(lambda: self._certificates.ca_pem)
+            source = StoredPayloads(self.world, self.wake, self._hotfix.count_report)
+            joins = EmptyCluster(lambda: self._renewal.certificates.ca_pem)
             payloads = make_app(source, self.now, joins, self._tell_defect)
-            commands = Door(bind(self.directory.socket), fitted(COMMANDS, self._descriptors))
-            front = make_server(payloads, self._listener.socket, self._certificates)
-            servers = (front, make_server(make_api(self), commands))
+            payloads = self._hotfix.before(payloads)
+            front = make_server(payloads, self._listener.socket, self._renewal.certificates)
+            servers = (front, *self._command_servers())
             asyncio.get_running_loop().set_exception_handler(self._tell_trouble)
             async with asyncio.TaskGroup() as group:
                 for server in servers:
@@ -167,10 +184,20 @@ class ControlPlane:
         finally:
             # Whatever took its place is somebody else's.
             if find_place(self.directory.socket) == self._socket_place:
+                close_doors(self.directory)
+                self.directory.shared_socket.unlink(missing_ok=True)
                 self.directory.socket.unlink(missing_ok=True)
             self.close()
         if self._ended_because:
             raise UnavailableError(self._ended_because)
+
+    def _command_servers(self) -> tuple[QuietServer, ...]:
+        """Return what serves the owner's commands, and what serves those of other users."""
+        api, most = make_api(self), self._descriptors
+        own = Door(bind(self.directory.socket), fitted(COMMANDS, most))
+        shared = Door(bind(self.directory.shared_socket, FOR_ALL), fitted(GUESTS, most))
+        self._doors.look()
+        return make_server(api, own), make_server(api, shared)
 
     def _end(self, because: str) -> None:
         self._ended_because = because
@@ -179,9 +206,12 @@ class ControlPlane:
     async def _work(self, front: QuietServer) -> None:
         while not self._is_stopping.is_set():
             self._is_woken.clear()
+            self._doors.look()
             self._renew_certificates(front)
+            self._hotfix.tick()
             await self._rest(MOVING_S if self._move() else self._idle_s())
         await self._driver.rest()
+        await self._hotfix.close()
 
     def _move(self) -> bool:
         """Make passes and moves; say whether there were any."""
@@ -207,6 +237,9 @@ class ControlPlane:
 
     def _tend(self) -> None:
         self._made("database", self._store.tend)
+        for says in self._store.sweep(time.monotonic()).says():
+            self._log.trouble(says, f"damaged in {self.directory.database}; {REMEDY}")
+            self.wake()
 
     def _tell_trouble(self, _: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         """Tell what no task of ours waits for: a connection that broke, descriptors that ended."""
@@ -221,14 +254,18 @@ class ControlPlane:
         self._failing.add(pool)
         self._log.trouble(f"pass over {pool}", _says(error))
 
+    def rotate_authority(self, overlap: timedelta) -> None:
+        """Announce the next authority, which takes over after this overlap. Raises OSError."""
+        self._renewal.announce(self.now(), overlap)
+        self.wake()
+
     def _renew_certificates(self, front: QuietServer) -> None:
         """Serve with a certificate that has a month to go, and let user data name who signs it."""
-        if self.now() < self._renew_at:
+        if not self._renewal.is_due(self.now()):
             return
-        self._renew_at = self.now() + RENEW_EVERY
         try:
-            self._certificates = make_or_read(self.directory.certificates, now=self.now())
-            front.load_certificate(self._certificates)
+            self._renewal.look(self.now(), self.world.machines.list_moving)
+            front.load_certificate(self._renewal.certificates)
             self.world.pools.change_stub(self._stub())
         except (FairleadError, OSError) as error:
             self._log.tell(f"certificates not renewed, trying again: {error}")
@@ -249,7 +286,7 @@ class ControlPlane:
         return Stub(
             endpoint=f"{self._listener.address}/v1/node-config",
             report=f"{self._listener.address}/v1/boot-report",
-            ca=self._certificates.ca_pem,
+            ca=self._renewal.certificates.ca_pem,
         )
 
     def _refuse_broken_scheme(self) -> None:

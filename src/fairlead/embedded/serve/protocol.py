@@ -12,6 +12,7 @@ from typing import Any
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from fairlead.embedded.access.guard import WithPeer
 from fairlead.embedded.serve.door import Door
 from fairlead.embedded.serve.plain_request import plain_answer, read_plain_request
 
@@ -21,9 +22,11 @@ class DoorProtocol(H11Protocol):
     One connection.
 
     reads_plain: the first request is the last, so a plain one needs no general parser.
+    knows_peer: it is a Unix socket, and every request says whose.
     """
 
     reads_plain = False
+    knows_peer = False
     _is_first = True
     _is_taken = False
 
@@ -35,9 +38,12 @@ class DoorProtocol(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to serve a connection."""
         super().connection_made(GatheringTransport(transport, self.loop))
+        if self.knows_peer:
+            self.app = WithPeer(self.app, transport.get_extra_info("socket"))
 
     def data_received(self, data: bytes) -> None:
         """Take what came; after a plain request nothing more is wanted."""
+        self.door.took += len(data)
         if self._is_taken:
             return
         scope = read_plain_request(data) if self.reads_plain and self._is_first else None

@@ -12,6 +12,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
+from fairlead.embedded.access.shared import close_doors
 from fairlead.embedded.certificates.authority import (
     AUTHORITY_FILE,
     NEXT_AUTHORITY_FILE,
@@ -22,9 +23,19 @@ from fairlead.embedded.machines.image import UPPER, unmount
 from fairlead.embedded.machines.nspawn import stop
 from fairlead.embedded.machines.place import ROOT, list_places, place_of, remove_tree
 from fairlead.embedded.machines.process import CONSOLE, PID_FILE
-from fairlead.embedded.state_directory import StateDirectory
+from fairlead.embedded.state_directory import SQLITE_ENDS, StateDirectory
 from fairlead.embedded.store.lock import take_lock
+from fairlead.hotfix.service.ledger_file import LEDGER_FILE, LOCK_FILE
 from fairlead.whole_file import is_half
+
+# What a depot holds: docs/howto/a-hotfix-went-wrong.md says which of it is whose.
+DEPOT_ROOMS = ("metadata", "apt", "rpm", "keys")
+DEPOT_FILES = (
+    "catalog.json",
+    ".lock",
+    LOCK_FILE,
+    *(f"{LEDGER_FILE}{end}" for end in ("", *SQLITE_ENDS)),
+)
 
 
 def purge(directory: StateDirectory) -> tuple[Path, ...]:
@@ -39,6 +50,8 @@ def purge(directory: StateDirectory) -> tuple[Path, ...]:
         if _is_room(directory.machines):
             for name in list_places(directory.machines):
                 _destroy(directory, name)
+        close_doors(directory)
+        _remove_depot(directory)
         _remove_files(directory)
         for place in (*directory.directories(), directory.path):
             if _is_room(place):
@@ -55,8 +68,25 @@ def _remove_files(directory: StateDirectory) -> None:
             _remove_file(directory.certificates / name)
     for place in (*directory.directories(), directory.path):
         _remove_halves(place)
-    for file in directory.files():
+    for file in (directory.shared_socket, *directory.files()):
         _remove_file(file)
+
+
+def _remove_depot(directory: StateDirectory) -> None:
+    """Remove the depot of hotfixes, and keys of it that nobody took away."""
+    depot, keys = directory.hotfix, directory.hotfix_keys
+    for room in [depot / name for name in DEPOT_ROOMS] if _is_room(depot) else []:
+        if _is_room(room):
+            remove_tree(room)
+    files = [depot / name for name in DEPOT_FILES] if _is_room(depot) else []
+    files += [keys / "release.pem", *sorted(keys.glob("root-*.pem"))] if _is_room(keys) else []
+    for file in files:
+        _remove_file(file)
+    for room in (depot, keys):
+        _remove_halves(room)
+        if _is_room(room):
+            with suppress(OSError):  # it holds something
+                room.rmdir()
 
 
 def _destroy(directory: StateDirectory, name: str) -> None:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import uvicorn
 
 from fairlead.embedded.serve.door import PAYLOADS, SWEEP_S, Door, Limits
-from fairlead.embedded.serve.give_back import CROWD, give_back
+from fairlead.embedded.serve.give_back import give_back
 from fairlead.embedded.serve.protocol import DoorProtocol
 from fairlead.whole_file import write_whole
 
@@ -95,8 +95,8 @@ class QuietServer(uvicorn.Server):
             self._sweep_at = now + SWEEP_S
             self.door.sweep()
             # While they still come, the next ones use what these leave.
-            if self.door.gone >= CROWD and not self.server_state.connections:
-                self.door.gone = 0
+            if self.door.is_worth_a_look and not self.server_state.connections:
+                self.door.gone = self.door.took = 0
                 give_back()
         return await super().on_tick(counter)
 
@@ -108,6 +108,7 @@ def make_server(app: ASGIApp, door: Door, certificates: Certificates | None = No
         """What serves the connections of this door."""
 
         reads_plain = certificates is not None
+        knows_peer = certificates is None
 
         @property
         def door(self) -> Door:
