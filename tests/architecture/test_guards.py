@@ -324,6 +324,7 @@ DECISIONS = {
     "0026-the-aks-wire.md": "1c63d2ba4e18c250",
     "0027-a-fix-in-a-process-of-its-own.md": "59d60e87e320948f",
     "0028-proofs-read-strictly.md": "ba05c426950249a9",
+    "0029-the-client-of-a-cluster.md": "73d3cc1ba0b755c2",
     "0030-a-fix-is-a-fact.md": "2d022ef037c4bf1d",
     "0031-empty-values-of-a-kubelet.md": "5cee97f2000c61ef",
     "0032-parts-of-the-bundle.md": "590907ee92ad79ff",
