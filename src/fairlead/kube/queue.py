@@ -1,0 +1,127 @@
+"""
+What is to be looked at next: each key once, failures ever more rarely, and nobody starves.
+
+A key that is added while it is worked on is worked on again afterwards, never twice at a time. Keys
+are handed out in the order in which they became due, so a pool that changes all the time waits
+behind those that came before it.
+"""
+
+from __future__ import annotations
+
+import heapq
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+
+# Seconds until a key that failed is tried again, doubling with each failure.
+FIRST_AGAIN_S = 0.5
+LONGEST_AGAIN_S = 120.0
+
+
+class WorkQueue:
+    """Keys to work on, for several threads. clock: monotonic seconds."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._changed = threading.Condition()
+        self._ready: deque[str] = deque()
+        self._waiting: set[str] = set()  # in _ready
+        self._working: set[str] = set()
+        self._again: set[str] = set()  # added while they are worked on
+        self._later: list[tuple[float, str]] = []
+        self._due: dict[str, float] = {}  # the one entry of _later that counts, by key
+        self._failures: dict[str, int] = {}
+        self._is_closed = False
+
+    def add(self, key: str) -> None:
+        """Let this key be worked on soon."""
+        with self._changed:
+            self._due.pop(key, None)
+            self._add(key)
+
+    def add_later(self, key: str, seconds: float) -> None:
+        """Let this key be worked on after this long, unless it is due earlier anyway."""
+        with self._changed:
+            due = self._clock() + max(0.0, seconds)
+            if key in self._waiting or self._due.get(key, due) < due:
+                return
+            self._due[key] = due
+            heapq.heappush(self._later, (due, key))
+            self._changed.notify()
+
+    def failed(
+        self, key: str, at_least_s: float = 0.0, at_most_s: float = LONGEST_AGAIN_S
+    ) -> float:
+        """Let a key be tried again later, within these bounds; return after how many seconds."""
+        with self._changed:
+            count = self._failures.get(key, 0)
+            self._failures[key] = count + 1
+        seconds = min(at_most_s, max(at_least_s, FIRST_AGAIN_S * 2.0 ** min(count, 20)))
+        self.add_later(key, seconds)
+        return seconds
+
+    def succeeded(self, key: str) -> None:
+        """Forget failures of a key."""
+        with self._changed:
+            self._failures.pop(key, None)
+
+    def take(self) -> str | None:
+        """Return the next key, when there is one; None once the queue is closed."""
+        with self._changed:
+            while not self._is_closed:
+                self._promote()
+                if self._ready:
+                    key = self._ready.popleft()
+                    self._waiting.discard(key)
+                    self._working.add(key)
+                    return key
+                self._changed.wait(self._until_next())
+            return None
+
+    def done(self, key: str) -> None:
+        """Give a key back that was taken."""
+        with self._changed:
+            self._working.discard(key)
+            if key in self._again:
+                self._again.discard(key)
+                self._add(key)
+
+    def close(self) -> None:
+        """Let everybody who waits for a key go."""
+        with self._changed:
+            self._is_closed = True
+            self._changed.notify_all()
+
+    @property
+    def depth(self) -> int:
+        """How many keys are due."""
+        with self._changed:
+            self._promote()
+            return len(self._ready)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing is due and nothing is worked on."""
+        with self._changed:
+            self._promote()
+            return not self._ready and not self._working
+
+    def _add(self, key: str) -> None:
+        if key in self._working:
+            self._again.add(key)
+        elif key not in self._waiting:
+            self._waiting.add(key)
+            self._ready.append(key)
+            self._changed.notify()
+
+    def _promote(self) -> None:
+        now = self._clock()
+        while self._later and self._later[0][0] <= now:
+            due, key = heapq.heappop(self._later)
+            if self._due.get(key) == due:
+                del self._due[key]
+                self._add(key)
+
+    def _until_next(self) -> float | None:
+        return max(0.0, self._later[0][0] - self._clock()) if self._later else None
