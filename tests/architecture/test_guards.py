@@ -330,6 +330,7 @@ DECISIONS = {
     "0032-parts-of-the-bundle.md": "590907ee92ad79ff",
     "0035-one-look-for-each-pass.md": "3c2ac885e857afa4",
     "0041-an-attempt-is-counted.md": "df914ce754341178",
+    "0042-a-status-alone-wakes-nobody.md": "24c66f6238779bc5",
     "0044-the-bars-of-a-boot.md": "5fe765483e8d5bd2",
 }
 
