@@ -1,0 +1,234 @@
+"""
+Pairs of secrets as Secrets: `token-POOL-ID` for the payload service, `user-data-POOL-ID` for
+machines.
+
+A first token is made and never replaced; what changes of it afterwards is written over exactly what
+was read. User data keeps its name while its content is refreshed, so no template is written for it.
+"""
+
+from __future__ import annotations
+
+import base64
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from fairlead.contract.boot_document import BootDocument
+from fairlead.errors import ConflictError, InputError
+from fairlead.kept_text import (
+    convert_value,
+    parse_document,
+    parse_value,
+    render_document,
+    render_value,
+)
+from fairlead.kube.answer import Object
+from fairlead.kube.copies import Copies
+from fairlead.kube.names import TOKEN, USER_DATA, owned, secret_name, split
+from fairlead.kube.resource import NODE_POOLS, SECRETS
+from fairlead.kube.revisions import Revisions
+from fairlead.revision.revision import Revision
+from fairlead.rollout.secrets import TokenSecret, UserData
+from fairlead.userdata.delivery import Fetch
+from fairlead.userdata.render import Target, render_user_data
+
+TOKEN_TYPE = "fairlead.dev/token"  # noqa: S105 - a kind of Secret
+CLUSTER_API_TYPE = "cluster.x-k8s.io/secret"
+
+# What we keep for ourselves in either Secret, and what Cluster API hands to machines.
+KEPT, VALUE, FORMAT = "kept", "value", "format"
+
+# In the place of revisions, which are objects of their own, while the rest of a token is read.
+NO_REVISION = {
+    "id": "",
+    "scheme": 0,
+    "intent_hash": "",
+    "platform_hash": "",
+    "leaves": {},
+    "node_config": "",
+}
+
+# A payload service that restarts is back within a minute; a boot may wait longer than that.
+FETCH_DEADLINE_S = 300
+
+
+class LostRevisionError(InputError):
+    """A pair is there whose revision is not."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Booted:
+    """What machines of this cluster take: the format of user data and the layout of their image."""
+
+    format: str = "boothook"
+    layout: str = "fairlead"
+
+
+class KubeSecrets:
+    """
+    The SecretStore seam over Secrets.
+
+    let_go: told of a revision whose user data is about to go: no machine is made from it any more.
+    """
+
+    def __init__(
+        self,
+        copies: Copies,
+        revisions: Revisions,
+        let_go: Callable[[str, Revision], None],
+        booted: Booted | None = None,
+    ) -> None:
+        self._copies = copies
+        self._revisions = revisions
+        self._let_go = let_go
+        self._booted = booted or Booted()
+        self.rotations = 0
+        self._counting = threading.Lock()
+
+    def list_tokens(self, pool: str) -> tuple[TokenSecret, ...]:
+        """Return the pool's token secrets. Raises InputError if one is damaged."""
+        return tuple(self.token_of(pool, found) for found in self._list(pool, TOKEN_TYPE))
+
+    def list_user_data(self, pool: str) -> tuple[UserData, ...]:
+        """Return the pool's user-data secrets."""
+        found = self._list(pool, CLUSTER_API_TYPE)
+        return tuple(parse_value(UserData, _text_in(one, KEPT)) for one in found)
+
+    def token_of(self, pool: str, found: Object) -> TokenSecret:
+        """Return the token that a Secret holds."""
+        fields: Any = parse_document(_text_in(found, KEPT))
+        ids = [fields.pop(name, "") for name in ("revision", "served")]
+        revision, served = (self._revision(pool, identity) for identity in ids)
+        kept = {**fields, "revision": NO_REVISION, "served": NO_REVISION}
+        return replace(convert_value(TokenSecret, kept), revision=revision, served=served)
+
+    def tokens_in(self, found: Object) -> tuple[str, ...]:
+        """Return the tokens that a Secret holds: the present one, and the one before."""
+        try:
+            fields: Any = parse_document(_text_in(found, KEPT))
+            return tuple(fields[name] for name in ("token", "previous") if fields.get(name))
+        except (InputError, AttributeError, KeyError, TypeError):
+            return ()  # damaged: told where the pool is looked at
+
+    def create_token(self, secret: TokenSecret) -> None:
+        """Keep the first token of a pair. Raises ConflictError if there is one."""
+        made = owned(SECRETS, self._owner(secret.pool), secret_name(TOKEN, secret.pool, secret.id))
+        self._copies.create(SECRETS, self._token_object(made, secret))
+
+    def write_token(self, secret: TokenSecret) -> None:
+        """Replace a token secret. Raises ConflictError if somebody else changed it meanwhile."""
+        namespace, _ = split(secret.pool)
+        name = secret_name(TOKEN, secret.pool, secret.id)
+        found = self._copies.find(SECRETS, namespace, name)
+        if found is None:
+            raise ConflictError(f"{name} is not there any more")
+        self._copies.replace(SECRETS, self._token_object(found, secret))
+        if secret.token not in self.tokens_in(found):
+            with self._counting:  # several workers write tokens at once
+                self.rotations += 1
+
+    def write_user_data(self, secret: UserData) -> None:
+        """Create or replace a user-data secret."""
+        made = owned(
+            SECRETS, self._owner(secret.pool), secret_name(USER_DATA, secret.pool, secret.id)
+        )
+        name, _, _ = self._booted.format.partition("-")
+        data = {
+            VALUE: _encoded(self._rendered(secret)),
+            FORMAT: _encoded(b"ignition" if name == "ignition" else b"cloud-config"),
+            KEPT: _encoded(render_value(secret).encode()),
+        }
+        self._copies.apply(SECRETS, {**made, "type": CLUSTER_API_TYPE, "data": data})
+
+    def delete_token(self, pool: str, pair: str) -> None:
+        """Delete a token secret."""
+        self._delete(pool, secret_name(TOKEN, pool, pair))
+
+    def delete_user_data(self, pool: str, pair: str) -> None:
+        """Delete a user-data secret, after what machines of it are made from."""
+        revision = self._revisions.find(pool, pair)
+        if revision is not None:
+            self._let_go(pool, revision)
+        self._delete(pool, secret_name(USER_DATA, pool, pair))
+
+    def drop_lost(self, pool: str, named: set[str]) -> bool:
+        """
+        Delete pairs that nothing names and whose revision is gone; return whether there was one.
+
+        An operator that is deposed between two writes leaves such a pair: it made the revision,
+        another operator let that go, and then came the token. Copies may lag: the server is asked.
+        """
+        is_any = False
+        for found in self._list(pool, TOKEN_TYPE):
+            pair = found["metadata"]["name"].rpartition("-")[2]
+            if pair in named or self._revisions.is_there(pool, pair):
+                continue
+            self._delete(pool, secret_name(USER_DATA, pool, pair))
+            self._copies.delete(SECRETS, found)
+            is_any = True
+        return is_any
+
+    def _list(self, pool: str, kind: str) -> list[Object]:
+        return [one for one in self._copies.list_of(SECRETS, pool) if one.get("type") == kind]
+
+    def _revision(self, pool: str, identity: str) -> Revision:
+        found = self._revisions.find(pool, identity)
+        if found is None:
+            raise LostRevisionError(f"NodeRevision {identity} of {pool} is missing")
+        return found
+
+    def _token_object(self, found: Object, secret: TokenSecret) -> Object:
+        for revision in (secret.revision, secret.served):
+            self._revisions.keep(secret.pool, revision)
+        fields: Any = parse_document(render_value(secret))
+        fields |= {"revision": secret.revision.id, "served": secret.served.id}
+        data = {KEPT: _encoded(render_document(fields).encode())}
+        return {**found, "type": TOKEN_TYPE, "data": data}
+
+    def _rendered(self, secret: UserData) -> bytes:
+        stub = secret.stub
+        document = BootDocument(
+            stub.endpoint, stub.ca, secret.token, FETCH_DEADLINE_S, report=stub.report
+        )
+        target = Target(format=self._booted.format, layout=self._booted.layout)
+        return render_user_data(Fetch(document), target)
+
+    def _owner(self, pool: str) -> Object:
+        found = self._copies.find(NODE_POOLS, *split(pool))
+        if found is None:
+            raise ConflictError(f"{pool} is not there any more")
+        return found
+
+    def _delete(self, pool: str, name: str) -> None:
+        found = self._copies.find(SECRETS, split(pool)[0], name)
+        if found is not None:
+            self._copies.delete(SECRETS, found)
+
+
+def revisions_in(found: Object) -> set[str]:
+    """
+    Return the revisions that a Secret of a pair needs: the one of its name, and what it serves.
+
+    They differ while new machines get what others have not yet.
+    """
+    named = {found["metadata"]["name"].rpartition("-")[2]}
+    if found.get("type") == TOKEN_TYPE:
+        try:
+            fields: Any = parse_document(_text_in(found, KEPT))
+            named |= {str(fields[name]) for name in ("revision", "served")}
+        except (InputError, KeyError, TypeError):
+            return named  # damaged: told where the pool is looked at
+    return named
+
+
+def _text_in(found: Object, name: str) -> str:
+    try:
+        return base64.b64decode(found["data"][name], validate=True).decode()
+    except (KeyError, ValueError) as error:
+        where = found["metadata"]["name"]
+        raise InputError(f"Secret {where} holds no usable {name}") from error
+
+
+def _encoded(content: bytes) -> str:
+    return base64.b64encode(content).decode()
