@@ -1,0 +1,1 @@
+"""Machines by Cluster API, and the clusters that they join."""
