@@ -1,0 +1,227 @@
+"""
+Machines by Cluster API: a MachineDeployment for each pool, or a MachineSet if it changes in place.
+
+Cluster API makes and removes machines, and replaces those of a MachineDeployment: for them only
+templates are written here. What changes in place is told where it goes; updater.py takes it there.
+A template is written over exactly the one that the pass looked at. The infrastructure template that
+the owner names is copied for each revision, so that a change of it moves no machine by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from fairlead.errors import InputError, InvariantError
+from fairlead.inputs.bounds import MOST_MACHINES
+from fairlead.kept_text import render_value
+from fairlead.kube.answer import Object
+from fairlead.kube.cluster_api.deployment import (
+    ASKED_BY,
+    CLUSTER_LABEL,
+    REASON,
+    SETTINGS,
+    deployment_annotations,
+    deployment_spec,
+    health_check_spec,
+    machine_of,
+    template_of,
+)
+from fairlead.kube.cluster_api.in_place import HEADING_FOR, REVISION, annotations_of
+from fairlead.kube.cluster_api.infrastructure import Infrastructure
+from fairlead.kube.cluster_api.workload import Workloads, put_settings
+from fairlead.kube.copies import Copies
+from fairlead.kube.names import owned, owner_of, pair_of, split
+from fairlead.kube.resource import (
+    CLUSTERS,
+    MACHINE_DEPLOYMENTS,
+    MACHINE_HEALTH_CHECKS,
+    MACHINE_SETS,
+    MACHINES,
+    NODE_POOLS,
+    Resource,
+)
+from fairlead.rollout.machines import Capacity, Machine, NodeSettings, Template
+
+
+class KubeMachines:
+    """The Machines seam over Cluster API."""
+
+    makes_by_itself = True
+    not_applied: Mapping[str, str] = MappingProxyType({})
+    # Quotas and clouds have limits of their own; they say so when they are reached.
+    capacity = Capacity(MOST_MACHINES, "as many as a pool may have anywhere")
+
+    def __init__(
+        self, copies: Copies, infrastructure: Infrastructure, workloads: Workloads
+    ) -> None:
+        self._copies = copies
+        self._infrastructure = infrastructure
+        self._workloads = workloads
+
+    def list_machines(self, pool: str) -> tuple[Machine, ...]:
+        """Return the pool's machines, those that leave included."""
+        return tuple(machine_of(one, pool) for one in self._copies.list_of(MACHINES, pool))
+
+    def list_references(self, pool: str) -> tuple[str, ...]:
+        """Return the pairs of sets that would make machines."""
+        named = {
+            pair_of(_told(one), pool)
+            for one in self._copies.list_of(MACHINE_SETS, pool)
+            if one["spec"].get("replicas")
+        }
+        return tuple(sorted(named - {""}))
+
+    def find_template(self, pool: str) -> Template | None:
+        """Return the pool's template, or None. Raises InputError if another owns its name."""
+        found = self._find(pool)
+        return None if found is None else template_of(found[1], pool)
+
+    def point_template(self, pool: str, template: Template) -> None:
+        """Name another revision."""
+        self._write(pool, template)
+
+    def apply_template(self, pool: str, template: Template) -> None:
+        """Change replicas, settings and pacing; machines stay."""
+        self._write(pool, template)
+
+    def create_machine(self, pool: str, name: str, revision: str) -> None:
+        """Refuse: Cluster API makes machines."""
+        raise InvariantError(f"{name} of {pool} at {revision} is for Cluster API to make")
+
+    def remove_machine(self, name: str, reason: str, asked_by: str = "") -> None:
+        """Tell a machine to drain and go; the reason stays with it."""
+        found = self._machine(name)
+        if found is None or "deletionTimestamp" in found["metadata"]:
+            return
+        self._annotate(found, {REASON: reason, ASKED_BY: asked_by})
+        self._copies.delete(MACHINES, found)
+
+    def change_machine(self, name: str, revision: str) -> None:
+        """Say at the machine where it goes; what it has stays written there until it left it."""
+        found = self._machine(name)
+        if found is None or "deletionTimestamp" in found["metadata"]:
+            return
+        has = machine_of(found, owner_of(found)).revision
+        self._annotate(found, {REVISION: has, HEADING_FOR: revision})
+
+    def apply_settings(self, name: str, settings: NodeSettings) -> None:
+        """
+        Give a running machine its labels, taints and timeouts.
+
+        One that has not joined yet gets them with its config, and again here once it has.
+        """
+        found = self._machine(name)
+        node = ((found or {}).get("status") or {}).get("nodeRef", {}).get("name", "")
+        if found is None or not node:
+            return
+        namespace = found["metadata"]["namespace"]
+        workload = self._workloads.find(namespace, str(found["spec"]["clusterName"]))
+        put_settings(workload, node, machine_of(found, "").settings, settings)
+        self._annotate(found, {SETTINGS: render_value(settings)})
+
+    def _write(self, pool: str, template: Template) -> None:
+        in_place = template.pacing is not None and template.pacing.in_place
+        resource = MACHINE_SETS if in_place else MACHINE_DEPLOYMENTS
+        self._refuse_other_kind(pool, resource)
+        namespace, name = split(pool)
+        owner = self._copies.find(NODE_POOLS, namespace, name)
+        if owner is None:
+            raise InputError(f"there is no pool {pool!r}")
+        cluster = self._cluster_of(owner)
+        place = {
+            "cluster": cluster,
+            "infrastructure": self._infrastructure.reference(pool, owner, template),
+        }
+        wanted = owned(resource, owner, name)
+        wanted["metadata"]["annotations"] = deployment_annotations(template)
+        wanted["spec"] = deployment_spec(pool, template, place)
+        if in_place:
+            self._stamp_machines(pool)
+        self._copies.apply(resource, wanted)
+        self._write_health_check(pool, owner, template, cluster)
+
+    def _refuse_other_kind(self, pool: str, resource: Resource) -> None:
+        known = self._find(pool)
+        if known is not None and known[0] != resource:
+            raise InputError(
+                f"a pool that exists cannot change from or to InPlace: it has a {known[0].kind}",
+                field="spec.management.type",
+                hint="make another pool, then delete this one",
+            )
+
+    def _stamp_machines(self, pool: str) -> None:
+        """Write at each machine what it has, before a set that names something else copies that."""
+        for found in self._copies.list_of(MACHINES, pool):
+            if REVISION not in annotations_of(found):
+                self._annotate(found, {REVISION: machine_of(found, pool).revision})
+
+    def _write_health_check(
+        self, pool: str, owner: Object, template: Template, cluster: str
+    ) -> None:
+        pacing = template.pacing
+        known = self._copies.find(MACHINE_HEALTH_CHECKS, *split(pool))
+        if pacing is None or pacing.unhealthy is None:
+            if known is not None:
+                self._copies.delete(MACHINE_HEALTH_CHECKS, known)
+            return
+        wanted = owned(MACHINE_HEALTH_CHECKS, owner, split(pool)[1])
+        wanted["spec"] = health_check_spec(pool, pacing, cluster)
+        if known is None or not _holds(known["spec"], wanted["spec"]):
+            self._copies.apply(MACHINE_HEALTH_CHECKS, wanted)
+
+    def _cluster_of(self, owner: Object) -> str:
+        metadata = owner["metadata"]
+        named = (metadata.get("labels") or {}).get(CLUSTER_LABEL)
+        if named:
+            return str(named)
+        namespace = metadata["namespace"]
+        found = [
+            one["metadata"]["name"]
+            for one in self._copies.list_all(CLUSTERS)
+            if one["metadata"]["namespace"] == namespace
+        ]
+        if len(found) != 1:
+            raise InputError(
+                f"found {len(found)} Clusters in {namespace}, expected one",
+                field=f"metadata.labels.{CLUSTER_LABEL}",
+                hint="name the Cluster in this label",
+            )
+        return str(found[0])
+
+    def _find(self, pool: str) -> tuple[Resource, Object] | None:
+        for resource in (MACHINE_DEPLOYMENTS, MACHINE_SETS):
+            found = self._copies.find(resource, *split(pool))
+            if found is not None:
+                return resource, found
+        return None
+
+    def _machine(self, name: str) -> Object | None:
+        """Return a machine of the pool that this pass is about; names are a namespace's own."""
+        return self._copies.find_listed(MACHINES, name)
+
+    def _annotate(self, found: Object, annotations: dict[str, str]) -> None:
+        metadata = found["metadata"]
+        kept = {**(metadata.get("annotations") or {}), **annotations}
+        self._copies.replace(MACHINES, {**found, "metadata": {**metadata, "annotations": kept}})
+
+
+def _told(found: Object) -> str:
+    told: str = found["spec"]["template"]["spec"]["bootstrap"].get("dataSecretName", "")
+    return told
+
+
+def _holds(known: Any, wanted: Any) -> bool:
+    """Say whether what is wanted is there already; the server may have filled in more."""
+    if isinstance(wanted, dict):
+        return isinstance(known, dict) and all(
+            name in known and _holds(known[name], value) for name, value in wanted.items()
+        )
+    if isinstance(wanted, list):
+        return (
+            isinstance(known, list)
+            and len(known) == len(wanted)
+            and all(_holds(one, other) for one, other in zip(known, wanted, strict=True))
+        )
+    return bool(known == wanted)
