@@ -1,0 +1,348 @@
+"""
+Pools as NodePools: what their owners declared, what the operator remembers, what owners see.
+
+Record, status and events are one server-side apply of the status, made over exactly the NodePool
+that the pass looked at: of two operators that act at once, the second is refused by the server.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import datetime
+from hashlib import sha256
+from typing import Any
+
+from fairlead.answers.pool import PoolStatus
+from fairlead.controller.observe import PoolDocuments, Resolved
+from fairlead.errors import InputError
+from fairlead.inputs.leaf import Json, Problem
+from fairlead.inputs.parse import NO_PLATFORM
+from fairlead.inputs.platform_inputs import Stub, with_stub
+from fairlead.kept_text import (
+    convert_value,
+    parse_document,
+    parse_value,
+    render_document,
+    render_value,
+)
+from fairlead.kube.answer import Object
+from fairlead.kube.cluster_api.deployment import machine_of
+from fairlead.kube.copies import Copies, newest_first
+from fairlead.kube.journal import KubeJournal
+from fairlead.kube.names import FINALIZER, pool_of, split
+from fairlead.kube.resource import (
+    MACHINES,
+    NODE_POOLS,
+    PLATFORM_CONFIGS,
+    ROLLOUT_PLANS,
+    SECRETS,
+)
+from fairlead.kube.revisions import Revisions
+from fairlead.kube.said import asker_of
+from fairlead.kube.secrets import revisions_in
+from fairlead.kube.status import failed_status, kept_condition, status_fields
+from fairlead.payload.pool_secrets import PoolSecrets, named_in, put_secrets
+from fairlead.revision.revision import Revision
+from fairlead.rollout.approval import Approval
+from fairlead.rollout.fixes import Fixes, no_fixes
+from fairlead.rollout.record import PoolRecord
+from fairlead.telling.fix import pool_fixes
+
+PLATFORM_NAME = "platform"
+
+# Fields of a pool that name a Secret, what a person calls it, and the key that holds it.
+SECRET_FIELDS = {
+    "pullSecret": ("pull secret", ".dockerconfigjson"),
+    "trustBundle": ("trust bundle", "ca.crt"),
+}
+
+
+class KubePools:
+    """The Pools seam over NodePools. home: the operator's own namespace."""
+
+    def __init__(
+        self, copies: Copies, revisions: Revisions, journal: KubeJournal, home: str, stub: Stub
+    ) -> None:
+        self._copies = copies
+        self._revisions = revisions
+        self._journal = journal
+        self._home = home
+        # Where machines reach the payload service, and what they trust it by.
+        self.stub = stub
+        # What is published at this moment. Never raises.
+        self.read_fixes: Callable[[], Fixes] = no_fixes
+
+    # What is declared.
+
+    def list_pools(self) -> tuple[str, ...]:
+        """Return all pools, as NAMESPACE/NAME."""
+        return tuple(pool_of(*key) for key in self._copies.list_keys(NODE_POOLS))
+
+    def is_gone(self, pool: str) -> bool:
+        """Say whether there is no such pool any more."""
+        return self._copies.find(NODE_POOLS, *split(pool)) is None
+
+    def read_documents(self, pool: str) -> PoolDocuments:
+        """Return what is declared. Raises InputError if there is no such pool."""
+        found = self._read(pool)
+        document = document_of(found)
+        return PoolDocuments(
+            pool=document,
+            platform=with_stub(self._platform_of(split(pool)[0]), self.stub),
+            resolved=self._resolve(split(pool)[0], document),
+            is_leaving="deletionTimestamp" in found["metadata"],
+            asked_by=asker_of(found, document),
+        )
+
+    def read_platform(self) -> Json:
+        """Return the platform's document that counts where a namespace has none of its own."""
+        return self._platform_of(self._home)
+
+    def documents_with(self, pool: Json, platform: Json) -> PoolDocuments:
+        """Return what read_documents would, if these two were in force."""
+        namespace = self._home
+        if isinstance(pool, Mapping) and isinstance(pool.get("metadata"), Mapping):
+            namespace = str(pool["metadata"].get("namespace") or namespace)
+        return PoolDocuments(
+            pool=pool,
+            platform=with_stub(platform, self.stub),
+            resolved=self._resolve(namespace, pool),
+        )
+
+    def find_unfit_secret(self, pool: Json) -> Problem | None:
+        """Return why a machine could not use a Secret that this document names, or None."""
+        metadata = pool.get("metadata") if isinstance(pool, Mapping) else None
+        namespace = metadata.get("namespace") if isinstance(metadata, Mapping) else None
+        try:
+            put_secrets({}, self.read_secrets(str(namespace or self._home), pool))
+        except InputError as error:
+            return Problem(f"{error.field}.name", str(error)) if error.field else None
+        return None
+
+    # What the operator remembers, and what the owner sees.
+
+    def find_record(self, pool: str) -> PoolRecord | None:
+        """Return what the operator remembers, or None. Raises InputError if it is damaged."""
+        kept = self._status(pool).get("record")
+        if not kept:
+            return None
+        record = convert_value(PoolRecord, {**_fields(kept["text"]), "pool": pool})
+        return replace(
+            record,
+            applied=self._pointer(pool, kept.get("applied", "")),
+            target=self._pointer(pool, kept.get("target", "")),
+        )
+
+    def find_status(self, pool: str) -> PoolStatus | None:
+        """Return what the owner sees, or None."""
+        status = self._status(pool)
+        if "state" not in status:
+            return None
+        conditions = [kept_condition(one) for one in status.get("conditions") or ()]
+        counted = {"total": status.get("replicas", 0), "conditions": conditions}
+        return convert_value(PoolStatus, {**status, **counted})
+
+    def write_outcome(
+        self, pool: str, record: PoolRecord | None, status: PoolStatus | None
+    ) -> None:
+        """Replace record, status and events, all or none; None leaves one as it is."""
+        found = self._read(pool)
+        written = dict(found.get("status") or {})
+        if record is not None:
+            written["record"] = self._kept_record(pool, record)
+        if status is not None:
+            written |= status_fields(status, found)
+        # A further pass would find what this one found, and write nothing: steps that follow are
+        # writes of other objects, which wake the pool. Another record may lead on to more.
+        self._write_status(pool, found, written, is_last=record is None)
+
+    def write_failure(self, pool: str, reason: str, says: str, now: datetime) -> None:
+        """Say in the status why the last pass could not be ended; once, while it stays the same."""
+        found = self._copies.find(NODE_POOLS, *split(pool))
+        if found is not None:
+            known = dict(found.get("status") or {})
+            written = failed_status(known, reason, says, now)
+            is_told = known.get("observedGeneration") == found["metadata"]["generation"]
+            if written != known or not is_told:
+                self._write_status(pool, found, written)
+
+    def flush(self, pool: str) -> None:
+        """
+        End a pass: write what was told after its outcome, and which generation it was about.
+
+        What nothing names any more goes here and not with the pair or record that named it: a
+        pass that is killed in between leaves it to the next one.
+        """
+        found = self._copies.find(NODE_POOLS, *split(pool))
+        if found is None:
+            return
+        status = found.get("status") or {}
+        is_told = status.get("observedGeneration") == found["metadata"]["generation"] and list(
+            status.get("fixes") or ()
+        ) == self._fixes_of(pool)
+        if self._journal.has_untold(pool) or not is_told:
+            self._write_status(pool, found, dict(status), is_last=True)
+        self._revisions.let_go(pool, self._named(pool))
+
+    def find_plan(self, pool: str) -> Approval | None:
+        """Return the newest plan that the owner approved, or None."""
+        for found in newest_first(self._copies.list_of(ROLLOUT_PLANS, pool)):
+            if found["spec"].get("approved") is True:
+                plan = {**found["spec"]["plan"], "pool": pool}
+                return parse_value(Approval, render_document(plan))
+        return None
+
+    def forget_pool(self, pool: str) -> None:
+        """Let a deleted pool go: nothing of it is left that the operator would have to remove."""
+        found = self._copies.find(NODE_POOLS, *split(pool))
+        if found is None:
+            return
+        self._journal.told(pool)
+        kept = [one for one in found["metadata"].get("finalizers", ()) if one != FINALIZER]
+        changed = {**found, "metadata": {**found["metadata"], "finalizers": kept}}
+        self._copies.replace(NODE_POOLS, changed)
+        if not kept:
+            self._copies.note_gone(NODE_POOLS, found)
+
+    def hold_on(self, pool: str) -> None:
+        """Keep the NodePool there until everything of it is gone."""
+        found = self._read(pool)
+        finalizers = found["metadata"].get("finalizers", [])
+        if FINALIZER in finalizers or "deletionTimestamp" in found["metadata"]:
+            return
+        metadata = {**found["metadata"], "finalizers": [*finalizers, FINALIZER]}
+        self._copies.replace(NODE_POOLS, {**found, "metadata": metadata})
+
+    # What names point to.
+
+    def read_secrets(self, namespace: str, document: Json) -> PoolSecrets:
+        """Return the Secrets that a document names, to be served and kept nowhere."""
+        found: dict[str, bytes | None] = {}
+        for field in SECRET_FIELDS:
+            name = named_in(document, field)
+            try:
+                found[field] = self.read_secret(namespace, field, name) if name else None
+            except InputError as error:
+                return PoolSecrets(problem=str(error))
+        return PoolSecrets(pull_secret=found["pullSecret"], trust_bundle=found["trustBundle"])
+
+    def _resolve(self, namespace: str, document: Json) -> Resolved:
+        digests: dict[str, str] = {}
+        for field in SECRET_FIELDS:
+            name = named_in(document, field)
+            try:
+                content = self.read_secret(namespace, field, name) if name else b""
+            except InputError as error:
+                return Resolved(problem=str(error), field=f"spec.{field}.name")
+            digests[field] = f"sha256:{sha256(content).hexdigest()}" if name else ""
+        return Resolved(pull_secret=digests["pullSecret"], trust_bundle=digests["trustBundle"])
+
+    def read_secret(self, namespace: str, field: str, name: str) -> bytes:
+        """Return what a field of a pool names. Raises InputError if it cannot be had."""
+        says, key = SECRET_FIELDS[field]
+        found = self._copies.client.find(SECRETS, name, namespace)
+        if found is None:
+            raise InputError(f"there is no Secret {name} in {namespace}, the pool's {says}")
+        try:
+            return base64.b64decode(found["data"][key], validate=True)
+        except (KeyError, TypeError, ValueError) as error:
+            raise InputError(f"the Secret {name} in {namespace} holds no {key}") from error
+
+    def _read(self, pool: str) -> Object:
+        found = self._copies.find(NODE_POOLS, *split(pool))
+        if found is None:
+            raise InputError(f"there is no pool {pool!r}")
+        return found
+
+    def _status(self, pool: str) -> Object:
+        found = self._copies.find(NODE_POOLS, *split(pool)) or {}
+        status: Object = found.get("status") or {}
+        return status
+
+    def _platform_of(self, namespace: str) -> Json:
+        for place in (namespace, self._home):
+            found = self._copies.find(PLATFORM_CONFIGS, place, PLATFORM_NAME)
+            if found is not None:
+                return document_of(found)
+        return dict(NO_PLATFORM)
+
+    def _pointer(self, pool: str, identity: str) -> Revision | None:
+        if not identity:
+            return None
+        found = self._revisions.find(pool, identity)
+        if found is None:
+            raise InputError(
+                f"NodeRevision {identity} of {pool} is missing", hint="restore it from a backup"
+            )
+        return found
+
+    def _kept_record(self, pool: str, record: PoolRecord) -> Object:
+        pointers = {"applied": record.applied, "target": record.target}
+        for revision in pointers.values():
+            if revision is not None:
+                self._revisions.keep(pool, revision)
+        text = render_value(replace(record, applied=None, target=None))
+        return {"text": text, **{name: one.id if one else "" for name, one in pointers.items()}}
+
+    def pointers_of(self, pool: str) -> set[str]:
+        """Return the revisions that the record of a pool names."""
+        record = self._status(pool).get("record") or {}
+        return {record.get(pointer, "") for pointer in ("applied", "target")}
+
+    def _named(self, pool: str) -> set[str]:
+        named = self.pointers_of(pool)
+        for secret in self._copies.list_of(SECRETS, pool):
+            named |= revisions_in(secret)
+        return named
+
+    def _fixes_of(self, pool: str) -> list[str]:
+        """Return what is to be said of fixes that machines of a pool lack, or should not have."""
+        fixes = self.read_fixes()
+        if fixes.problem:
+            return [fixes.problem]
+        if not fixes.by_version:
+            return []
+        machines = [machine_of(one, pool) for one in self._copies.list_of(MACHINES, pool)]
+        # Cluster API replaces machines here, and takes one at a time from its owner.
+        way = f"fairlead --kube -n {split(pool)[0]} machine delete NAME replaces one"
+        return [one.says for one in pool_fixes(machines, fixes, way)]
+
+    def _write_status(
+        self, pool: str, found: Object, status: Object, *, is_last: bool = False
+    ) -> None:
+        metadata = found["metadata"]
+        generation = metadata["generation"]
+        conditions = status.get("conditions") or ()
+        status["observedGeneration"] = generation
+        status["conditions"] = [{**one, "observedGeneration": generation} for one in conditions]
+        status["journal"] = self._journal.texts_of(pool)
+        status["fixes"] = self._fixes_of(pool)
+        wanted = {
+            "apiVersion": NODE_POOLS.api_version,
+            "kind": NODE_POOLS.kind,
+            "metadata": {name: metadata[name] for name in ("name", "namespace")},
+            "status": status,
+        }
+        self._copies.apply(NODE_POOLS, wanted, "status", is_last=is_last)
+        self._journal.told(pool)
+
+
+def document_of(found: Object) -> Json:
+    """Return what its owner wrote of an object, and nothing that the server added."""
+    metadata = found["metadata"]
+    kept = {name: metadata[name] for name in ("name", "namespace") if name in metadata}
+    return {
+        "apiVersion": found["apiVersion"],
+        "kind": found["kind"],
+        "metadata": kept,
+        "spec": found.get("spec", {}),
+    }
+
+
+def _fields(text: str) -> dict[str, Any]:
+    found: Any = parse_document(text)
+    if not isinstance(found, dict):
+        raise InputError("the record is no object", field="status.record")
+    return found
