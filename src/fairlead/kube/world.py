@@ -1,0 +1,111 @@
+"""The world of a cluster: every seam of the controller over one API server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from fairlead.controller.observe import Code, World
+from fairlead.inputs.platform_inputs import Stub
+from fairlead.kube.answer import Object
+from fairlead.kube.client import KubeClient
+from fairlead.kube.cluster_api.in_place import heads_elsewhere
+from fairlead.kube.cluster_api.infrastructure import Infrastructure
+from fairlead.kube.cluster_api.machines import KubeMachines
+from fairlead.kube.cluster_api.workload import Workloads
+from fairlead.kube.copies import COPIED, Copies
+from fairlead.kube.discovery import Discovery
+from fairlead.kube.informer import Selection
+from fairlead.kube.journal import KubeJournal
+from fairlead.kube.names import POOL_LABEL, owner_of
+from fairlead.kube.pools import KubePools
+from fairlead.kube.resource import (
+    CLUSTERS,
+    MACHINE_DEPLOYMENTS,
+    MACHINE_HEALTH_CHECKS,
+    MACHINE_SETS,
+    MACHINES,
+    NODE_REVISIONS,
+    SECRETS,
+    Resource,
+)
+from fairlead.kube.revisions import Revisions
+from fairlead.kube.secrets import KubeSecrets
+from fairlead.zones import find_zone
+
+
+def _nobodys(_: Object) -> str:
+    return ""
+
+
+# Besides what every cluster has of ours: what Cluster API has.
+CLUSTER_API: dict[Resource, Selection] = {
+    MACHINE_DEPLOYMENTS: Selection(labels=POOL_LABEL, group_of=owner_of),
+    MACHINE_SETS: Selection(labels=POOL_LABEL, group_of=owner_of),
+    MACHINES: Selection(labels=POOL_LABEL, group_of=owner_of, is_marked=heads_elsewhere),
+    MACHINE_HEALTH_CHECKS: Selection(labels=POOL_LABEL, group_of=owner_of),
+    CLUSTERS: Selection(group_of=_nobodys),
+}
+
+
+# What the payload service alone looks at: tokens, what they serve, and who may have it.
+PAYLOADS: dict[Resource, Selection] = {
+    resource: {**COPIED, **CLUSTER_API}[resource]
+    for resource in (NODE_REVISIONS, SECRETS, MACHINE_DEPLOYMENTS, MACHINE_SETS, MACHINES)
+}
+
+
+class KubeWorld:
+    """
+    The seams of one operator.
+
+    home: its own namespace. stub: where machines reach the payload service, unless the platform
+    says otherwise. wake, tell: see Copies. copied: what of the cluster is known, everything unless
+    somebody sees less of it.
+    """
+
+    copied: Mapping[Resource, Selection] = MappingProxyType({**COPIED, **CLUSTER_API})
+
+    def __init__(  # noqa: PLR0913, PLR0917 - the last one is for those who see less than all
+        self,
+        client: KubeClient,
+        home: str,
+        stub: Stub,
+        wake: Callable[[str], None],
+        tell: Callable[[str], None],
+        copied: Mapping[Resource, Selection] | None = None,
+    ) -> None:
+        self.copies = Copies(client, copied or self.copied, wake, tell)
+        self.revisions = Revisions(self.copies)
+        self.journal = KubeJournal(self.copies)
+        self.pools = KubePools(self.copies, self.revisions, self.journal, home, stub)
+        self.infrastructure = Infrastructure(client, Discovery(client).find)
+        self.secrets = KubeSecrets(self.copies, self.revisions, self.infrastructure.let_go)
+        self.workloads = Workloads(client)
+        self.machines = KubeMachines(self.copies, self.infrastructure, self.workloads)
+
+    def drop_lost_pairs(self, pool: str) -> bool:
+        """Delete the pairs of a pool that nobody can use any more; return whether there was one."""
+        template = self.machines.find_template(pool)
+        named = self.pools.pointers_of(pool) | {*self.machines.list_references(pool)}
+        named |= {template.revision} if template else set()
+        for machine in self.machines.list_machines(pool):
+            named |= {machine.revision, machine.heading_for}
+        return self.secrets.drop_lost(pool, named)
+
+    def world(self) -> World:
+        """Return this world as the controller sees it."""
+        return World(
+            pools=self.pools,
+            machines=self.machines,
+            secrets=self.secrets,
+            journal=self.journal,
+            code=Code(find_zone=find_zone),
+            read_fixes=self.pools.read_fixes,
+        )
+
+
+class PayloadWorld(KubeWorld):
+    """What a payload service sees of a cluster. It makes no passes."""
+
+    copied = MappingProxyType(PAYLOADS)
