@@ -329,6 +329,7 @@ DECISIONS = {
     "0031-empty-values-of-a-kubelet.md": "5cee97f2000c61ef",
     "0032-parts-of-the-bundle.md": "590907ee92ad79ff",
     "0035-one-look-for-each-pass.md": "3c2ac885e857afa4",
+    "0038-in-place-on-cluster-api.md": "dc3417ec0368d744",
     "0041-an-attempt-is-counted.md": "df914ce754341178",
     "0042-a-status-alone-wakes-nobody.md": "24c66f6238779bc5",
     "0044-the-bars-of-a-boot.md": "5fe765483e8d5bd2",
