@@ -332,6 +332,7 @@ DECISIONS = {
     "0038-in-place-on-cluster-api.md": "dc3417ec0368d744",
     "0041-an-attempt-is-counted.md": "df914ce754341178",
     "0042-a-status-alone-wakes-nobody.md": "24c66f6238779bc5",
+    "0043-a-ledger-over-the-api-server.md": "9182ae445aadcc51",
     "0044-the-bars-of-a-boot.md": "5fe765483e8d5bd2",
 }
 
