@@ -330,6 +330,7 @@ DECISIONS = {
     "0032-parts-of-the-bundle.md": "590907ee92ad79ff",
     "0035-one-look-for-each-pass.md": "3c2ac885e857afa4",
     "0038-in-place-on-cluster-api.md": "dc3417ec0368d744",
+    "0040-services-and-copies-in-a-cluster.md": "a7f78ec9331c3d30",
     "0041-an-attempt-is-counted.md": "df914ce754341178",
     "0042-a-status-alone-wakes-nobody.md": "24c66f6238779bc5",
     "0043-a-ledger-over-the-api-server.md": "9182ae445aadcc51",
