@@ -1,0 +1,1 @@
+"""What an operator serves: payloads to machines, its health and its metrics."""
