@@ -1,0 +1,206 @@
+"""
+What the payload service asks the API server, and what it notes there.
+
+Any number of replicas serve: nothing is known here that is not an object of the cluster. Cluster
+API makes machines without telling us their names first, so a token is that of a pair, and whom it
+admits is looked up by the name that a machine gives itself.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+
+from fairlead.answers.words import Phase
+from fairlead.contract.boot_report import parse_report
+from fairlead.contract.hotfix.fact import agent_in
+from fairlead.errors import ConflictError, InputError, UnavailableError
+from fairlead.kube.answer import Object
+from fairlead.kube.cluster_api.boot_reports import (
+    PAIR,
+    REPORT_TYPE,
+    report_in,
+    report_name,
+    report_object,
+)
+from fairlead.kube.cluster_api.deployment import AGENT, BOOT_MS, BOOTED, machine_of
+from fairlead.kube.cluster_api.in_place import annotations_of
+from fairlead.kube.names import owner_of, split
+from fairlead.kube.resource import MACHINES, SECRETS
+from fairlead.kube.secrets import TOKEN_TYPE
+from fairlead.kube.world import KubeWorld
+from fairlead.payload.bearer import Bearer, Standing, report_digest
+from fairlead.payload.pool_secrets import PoolSecrets
+from fairlead.revision.revision import Revision
+from fairlead.rollout.secrets import TokenSecret, hashed
+
+# Who writes what machines tell, in managedFields: an operator never takes it back.
+MANAGER = "fairlead-payload"
+
+# What is told of a machine at its Machine, where people may read it.
+NOTED = (BOOTED, AGENT, BOOT_MS)
+
+# A node may be ready before its agent has said how the boot ended.
+_LISTENED_TO = (Phase.BOOTING, Phase.READY, Phase.NOT_READY)
+
+
+class KubePayloads:
+    """The PayloadSource seam over one API server."""
+
+    def __init__(self, world: KubeWorld) -> None:
+        self._world = world
+        self._copies = world.copies
+        # Where tokens are by their hashes, for as long as no Secret changes; and the hashes in
+        # each version of a Secret, since most stay as they are while one changes.
+        self._known: dict[str, tuple[str, str]] = {}
+        self._hashes: dict[tuple[str, str], tuple[str, ...]] = {}
+        self._seen_changes = -1
+        self._lock = threading.Lock()
+
+    def find_bearer(self, token_hash: str, machine: str) -> Bearer | None:
+        """
+        Return the pair of this token, and how the machine of this name stands to it.
+
+        Raises UnavailableError if something of its pool is damaged: it asks again.
+        """
+        found = self._find_token(token_hash)
+        if found is None:
+            return None
+        pool = owner_of(found)
+        try:
+            pair = self._world.secrets.token_of(pool, found)
+            named = self.find_machine(pool, machine)
+            return self._bearer(pair, named) if named else Bearer(pair=pair)
+        except InputError as error:
+            raise UnavailableError(str(error)) from error
+
+    def find_secrets(self, pool: str, revision: Revision) -> PoolSecrets:
+        """Return what is in the Secrets that this revision names, as they are now."""
+        leaves = revision.leaves
+        fields = ("pullSecret", "trustBundle")
+        spec = {field: {"name": leaves.get(f"{field}.name", "")} for field in fields}
+        return self._world.pools.read_secrets(split(pool)[0], {"spec": spec})
+
+    def record_fetch(self, pool: str, machine: str, revision: str) -> None:
+        """Note on the Machine which inputs it was given."""
+        self._note(pool, machine, {BOOTED: revision})
+
+    def _note(self, pool: str, machine: str, told: dict[str, str]) -> None:
+        """Annotate a Machine, besides what this service noted before."""
+        found = self.find_machine(pool, machine)
+        if found is None:
+            return
+        known = found["metadata"].get("annotations") or {}
+        noted = {name: known[name] for name in NOTED if name in known}
+        if {**noted, **told} == noted:
+            return
+        # With its uid and without its version: a Machine that is gone is not made, and Cluster
+        # API, which writes it all the time, is not disturbed.
+        metadata = {name: found["metadata"][name] for name in ("name", "namespace", "uid")}
+        wanted = {
+            "apiVersion": MACHINES.api_version,
+            "kind": MACHINES.kind,
+            "metadata": {**metadata, "annotations": {**noted, **told}},
+        }
+        try:
+            self._copies.client.apply(MACHINES, wanted, manager=MANAGER)
+        except ConflictError as error:
+            raise UnavailableError(str(error)) from error
+
+    def record_problem(self, pool: str, pair: str, problem: str) -> None:
+        """Note in the token's Secret why its pair cannot be served."""
+        for secret in self._world.secrets.list_tokens(pool):
+            if secret.id == pair:
+                try:
+                    self._world.secrets.write_token(replace(secret, problem=problem))
+                except ConflictError as error:
+                    raise UnavailableError(str(error)) from error
+
+    def record_report(self, pool: str, machine: str, report: bytes) -> None:
+        """
+        Keep a report in a Secret that goes with its Machine; of one boot the first word counts.
+
+        A change in place is another boot: its report takes the place of the one before.
+        """
+        found = self.find_machine(pool, machine)
+        if found is None:
+            return
+        made = report_object(pool, found, report)
+        before = self._find_report(pool, machine)
+        try:
+            if before is not None and annotations_of(before) != annotations_of(made):
+                self._copies.replace(SECRETS, {**before, **made, "metadata": _over(before, made)})
+            else:
+                self._copies.create(SECRETS, made)
+        except ConflictError as error:
+            raise UnavailableError(f"{machine} said something a moment ago") from error
+        read = parse_report(report)
+        agent = agent_in(read)
+        told = {BOOT_MS: f"{read.took_ms:.1f}", **({AGENT: agent} if agent else {})}
+        self._note(pool, machine, told)
+
+    def find_machine(self, pool: str, machine: str) -> Object | None:
+        """Return the Machine of a pool that calls itself by this name, or None."""
+        found = self._copies.find(MACHINES, split(pool)[0], machine)
+        return found if found is not None and owner_of(found) == pool else None
+
+    def find_cluster(self, pool: str, machine: str) -> tuple[str, str]:
+        """Return namespace and name of the cluster that a machine joins."""
+        found = self.find_machine(pool, machine)
+        if found is None:
+            raise UnavailableError(f"{machine} of {pool} is gone")
+        return split(pool)[0], str(found["spec"]["clusterName"])
+
+    def find_report(self, pool: str, machine: str) -> bytes | None:
+        """Return what a machine said of its boot, or None."""
+        found = self._find_report(pool, machine)
+        return None if found is None else report_in(found)
+
+    def _find_report(self, pool: str, machine: str) -> Object | None:
+        found = self._copies.find(SECRETS, split(pool)[0], report_name(machine))
+        return found if found is not None and found.get("type") == REPORT_TYPE else None
+
+    def _bearer(self, pair: TokenSecret, found: Object) -> Bearer:
+        machine = machine_of(found, pair.pool)
+        if (machine.heading_for or machine.revision) != pair.id:
+            return Bearer(pair=pair)
+        kept = self._find_report(pair.pool, machine.name)
+        is_of_this = kept is not None and annotations_of(kept).get(PAIR, pair.id) == pair.id
+        report = self.find_report(pair.pool, machine.name) if is_of_this else None
+        is_expected = report is None and machine.phase in _LISTENED_TO
+        template = self._world.machines.find_template(pair.pool)
+        return Bearer(
+            pair=pair,
+            standing=Standing.EXPECTED if is_expected else Standing.OVER,
+            said="" if report is None else report_digest(report),
+            settings=template.settings if template else machine.settings,
+        )
+
+    def _find_token(self, token_hash: str) -> Object | None:
+        with self._lock:
+            changes = self._copies.changes(SECRETS)
+            if changes != self._seen_changes:
+                self._learn_tokens()
+                self._seen_changes = changes
+            place = self._known.get(token_hash)
+        return self._copies.find(SECRETS, *place) if place else None
+
+    def _learn_tokens(self) -> None:
+        known, hashes = {}, {}
+        for found in self._copies.list_all(SECRETS):
+            if found.get("type") != TOKEN_TYPE:
+                continue
+            metadata = found["metadata"]
+            version = (metadata["uid"], metadata["resourceVersion"])
+            hashes[version] = self._hashes.get(version) or tuple(
+                hashed(token) for token in self._world.secrets.tokens_in(found)
+            )
+            for one in hashes[version]:
+                known[one] = (metadata["namespace"], metadata["name"])
+        self._known, self._hashes = known, hashes
+
+
+def _over(before: Object, made: Object) -> Object:
+    """Return the metadata that replaces exactly this report."""
+    version = before["metadata"]["resourceVersion"]
+    return {**made["metadata"], "resourceVersion": version}
