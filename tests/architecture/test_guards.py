@@ -329,6 +329,7 @@ DECISIONS = {
     "0031-empty-values-of-a-kubelet.md": "5cee97f2000c61ef",
     "0032-parts-of-the-bundle.md": "590907ee92ad79ff",
     "0035-one-look-for-each-pass.md": "3c2ac885e857afa4",
+    "0036-commands-ask-a-cluster-themselves.md": "110a7d1a2b45cd78",
     "0038-in-place-on-cluster-api.md": "dc3417ec0368d744",
     "0040-services-and-copies-in-a-cluster.md": "a7f78ec9331c3d30",
     "0041-an-attempt-is-counted.md": "df914ce754341178",
