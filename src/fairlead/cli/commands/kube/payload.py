@@ -1,0 +1,45 @@
+"""`fairlead payload`: what machines of a cluster fetch and report to, as a process in it."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+from fairlead.cli.commands.kube.needed import refuse_without_lightkube
+from fairlead.cli.flags import add_form, describe_command
+
+EXAMPLE = """\
+example: beside an operator, from outside of the cluster
+  fairlead payload --kubeconfig kubeconfig --certificate tls.crt --key tls.key
+
+Any number may serve behind one address: what one is told, all know, since it is kept in the
+cluster. A certificate that is renewed in its file is served from the next connection on. SIGTERM
+lets answers under way end.
+"""
+
+DEFAULT_LISTEN = "0.0.0.0:8443"
+
+
+def add_commands(parser: ArgumentParser) -> None:
+    """Add the flags of payload."""
+    describe_command(parser, "Serve machines of a cluster.", EXAMPLE, _run)
+    file = {"type": Path, "metavar": "FILE"}
+    parser.add_argument("--kubeconfig", **file, help="default: the pod's account, or $KUBECONFIG")  # type: ignore[arg-type]
+    parser.add_argument("--context", metavar="NAME", help="of the kubeconfig (default: its own)")
+    parser.add_argument(
+        "--listen",
+        default=DEFAULT_LISTEN,
+        metavar="HOST:PORT",
+        help=f"where machines come (default: {DEFAULT_LISTEN})",
+    )
+    parser.add_argument("--certificate", **file, required=True, help="of that address, PEM")  # type: ignore[arg-type]
+    parser.add_argument("--key", **file, required=True, help="of that certificate, PEM")  # type: ignore[arg-type]
+    parser.add_argument("--metrics", metavar="HOST:PORT", help="serve /metrics, /healthz, /readyz")
+    add_form(parser)
+
+
+def _run(arguments: Namespace) -> int:
+    refuse_without_lightkube("the payload service")
+    from fairlead.cli.commands.kube.payload_here import run_payload
+
+    return run_payload(arguments)

@@ -1,0 +1,80 @@
+"""The payload service of a cluster in this process, until it is told to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from argparse import Namespace
+
+from fairlead.cli.clock import present
+from fairlead.cli.commands.kube.payload_server import PayloadServer, address_of, listening_of
+from fairlead.cli.output import stamp_lines
+from fairlead.decision.explain import moment
+from fairlead.embedded.serve.log import Log
+from fairlead.inputs.platform_inputs import Stub
+from fairlead.kube.client import connect
+from fairlead.kube.serve.health import Health, HealthServer, server_problem
+from fairlead.kube.serve.metric_text import Metric, Sample, gauge, render_metrics
+from fairlead.kube.world import PayloadWorld
+
+FLAGS = ("--listen", "--certificate", "--key")
+
+
+def run_payload(arguments: Namespace) -> int:
+    """Run until SIGTERM or SIGINT; then let answers under way end."""
+    stamp_lines(lambda: f"{moment(present())} ")
+    return asyncio.run(_serve(arguments))
+
+
+async def _serve(arguments: Namespace) -> int:
+    log = Log()
+    listening = listening_of(FLAGS, arguments.listen, arguments.certificate, arguments.key)
+    client = connect(arguments.kubeconfig, arguments.context)
+    world = PayloadWorld(client, "", Stub(), lambda _: None, log.tell)
+    server = PayloadServer(world, listening, log)
+    health = None
+    if arguments.metrics:
+        address = address_of("--metrics", arguments.metrics)
+        health = HealthServer(*address, _health(world, server))
+    is_over = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, is_over.set)
+    try:
+        await asyncio.to_thread(world.copies.start)
+        server.start()
+        log.tell(f"serves machines of {client.server}")
+        await is_over.wait()
+        log.tell("lets answers under way end")
+        await server.close()
+    finally:
+        await asyncio.to_thread(world.copies.stop)
+        world.workloads.close()
+        if health is not None:
+            health.close()
+        client.close()
+    return 0
+
+
+def _health(world: PayloadWorld, server: PayloadServer) -> Health:
+    def unready() -> str:
+        if not world.copies.is_synced:
+            return "the cluster was not listed yet"
+        return server_problem(world.copies.client) or server.problem()
+
+    return Health(
+        dead=lambda: "" if world.copies.lives else "it follows the cluster no more",
+        unready=unready,
+        metrics=lambda: render_metrics(payload_metrics(server)),
+    )
+
+
+def payload_metrics(server: PayloadServer) -> tuple[Metric, ...]:
+    """Return what a payload service counts."""
+    answered = tuple(
+        Sample(count, {"status": str(status)})
+        for status, count in sorted(server.answered.copy().items())
+    )
+    return (
+        Metric("payload_answers_total", "counter", "Answers by status.", answered),
+        gauge("payload_requests", "Requests that are being answered.", server.threads.under_way),
+    )
