@@ -13,18 +13,25 @@ import pytest
 from e2e.running_plane import RunningPlane
 from fairlead.cli.command_tree import Command, command_tree
 from fairlead.cli.main import run_command
+from fairlead.embedded.certificates.authority import make_or_read
 from pages import run_page, script_of
 from service.cli_plane import Commands, command_plane
 from shared_cases import REPOSITORY
 
 # done, machines would be disturbed, waits for a person
 EXPECTED = (0, 10, 4)
-APART = ("up", "down", "restore", "schema", "completion", "userdata")
+# hotfix and keys: test_hotfix_examples.py, which has a depot for them. operator, payload: they run
+# until they are told to end, against a cluster: tests/kube/test_deployed.py.
+APART = (
+    *("up", "down", "restore", "schema", "completion", "userdata", "hotfix", "keys"),
+    *("operator", "payload"),
+)
 
 
 @pytest.fixture
 def workers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[Commands]:
     with command_plane(tmp_path / "state", capsys) as commands:
+        make_or_read(commands.plane.directory.certificates)
         for name in ("platform", "pool"):
             path = str(REPOSITORY / f"examples/{name}.yaml")
             assert commands.run("apply", "-f", path).code == 0
@@ -80,6 +87,6 @@ def test_the_how_to_works_from_the_first_line_to_the_last(tmp_path: Path) -> Non
         ("plan -f pool.yaml", 10),
         ("plan -f pool.yaml --save plan.json", 10),
         ("diff workers", 10),
-        ("apply -f pool.yaml --yes --timeout 60", 4),
+        ("apply -f pool.yaml --yes --timeout 300", 4),
     ]
     assert version == "1.36.0"

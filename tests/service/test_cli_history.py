@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from fairlead.embedded.access.peer import user_name
 from fairlead.embedded.machines.kind import Printed
 from service.cli_plane import Commands, command_plane
 from service.terminal import CTRL_C, Terminal
@@ -44,9 +46,10 @@ def test_a_history_tells_what_each_document_changed(workers: Commands) -> None:
 
     assert lines[0].split() == ["NUMBER", "SINCE", "BY", "STATE", "CHANGED"]
     assert [line.split()[0] for line in lines[1:]] == ["1", "2", "3"]
-    assert lines[1].endswith("-   -         the first that is kept")
-    assert lines[2].endswith("-   -         release.version")
-    assert lines[3].endswith("-   in force  replicas")
+    me = user_name(os.geteuid())
+    assert lines[1].endswith(f"  {me}  -         the first that is kept")
+    assert lines[2].endswith(f"  {me}  -         release.version")
+    assert lines[3].endswith(f"  {me}  in force  replicas")
     assert workers.run("pool", "history", "workers", "-o", "name").out == "1\n2\n3\n"
 
 
@@ -147,9 +150,10 @@ def test_events_are_told_with_their_zone_and_since_a_moment(workers: Commands) -
     later = workers.run("events", "--since", "2999-01-01T00:00:00Z")
     hour = workers.run("events", "workers", "--since", "1h", "--limit", "1")
 
-    assert told.out.splitlines()[0].split() == ["AT", "EVENT", "SAYS"]
+    assert told.out.splitlines()[0].split() == ["AT", "EVENT", "BY", "SAYS"]
     assert told.out.splitlines()[1].split()[0].endswith("Z")
-    assert told.out.splitlines()[1].split()[1] == "PoolAdopted"
+    me = user_name(os.geteuid())
+    assert told.out.splitlines()[1].split()[1:3] == ["PoolDeclared", me]
     assert later.out == "no event yet\n"
     assert len(hour.out.splitlines()) == 2
     assert hour.err == "the latest 1; --limit shows more\n"
@@ -188,12 +192,12 @@ def test_followed_events_come_once_each_as_they_happen(workers: Commands) -> Non
     first = json.loads(process.stdout.readline())
     workers.run("pool", "scale", "workers", "4")
     told = [first]
-    while told[-1]["kind"] != "MachinesCreated" or len(told) < 3:
+    while [event["kind"] for event in told].count("MachineCreated") < 4:
         told.append(json.loads(process.stdout.readline()))
     process.kill()
     process.communicate()
 
-    assert first["kind"] == "PoolAdopted"
+    assert first["kind"] == "PoolDeclared"
     keys = [event["key"] for event in told]
     assert len(keys) == len(set(keys))
 

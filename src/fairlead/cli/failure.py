@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from fairlead.cli.files.listed_error import ListedError
-from fairlead.cli.output import FORM, JSON, NAME, YAML
+from fairlead.cli.output import FORM, JSON, NAME, YAML, as_typed
 from fairlead.contract.json_text import encode_json
 from fairlead.contract.visible_text import visible
 from fairlead.errors import FairleadError, InputError
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def print_error(text: str) -> None:
     """Write one line for the person at the terminal."""
-    sys.stderr.write(f"fairlead: {visible(text)}\n")
+    sys.stderr.write(f"fairlead: {visible(as_typed(text))}\n")
 
 
 def tell_failure(error: FairleadError) -> int:
@@ -30,7 +30,7 @@ def tell_failure(error: FairleadError) -> int:
         sys.stderr.write(yaml_of({"error": failure_fields(error)}))
     elif isinstance(error, ListedError):
         print_error(error.lines[0])
-        sys.stderr.write("".join(f"{visible(line)}\n" for line in error.lines[1:]))
+        sys.stderr.write("".join(f"{visible(as_typed(line))}\n" for line in error.lines[1:]))
     else:
         print_error(str(error))
     return error.exit_code
@@ -40,8 +40,8 @@ def failure_fields(error: FairleadError) -> dict[str, Json]:
     """Return an error as a document: exit code, class, problem, and what an InputError adds."""
     fields: dict[str, Json] = {"code": error.exit_code, "kind": _kind_of(error)}
     if not isinstance(error, InputError):
-        return {**fields, "problem": str(error), "field": "", "hint": ""}
-    fields |= {"problem": error.problem, "field": error.field, "hint": error.hint}
+        return {**fields, "problem": as_typed(str(error)), "field": "", "hint": ""}
+    fields |= {"problem": error.problem, "field": error.field, "hint": as_typed(error.hint)}
     return {**fields, "problems": error.listed} if isinstance(error, ListedError) else fields
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from pathlib import Path
 
+from fairlead.cli.cluster import add_cluster_flags
 from fairlead.cli.output import FORMS, JSON, NAME, YAML
 
 TYPE_CHECKING = False
@@ -45,6 +46,7 @@ def add_plane_flags(parser: ArgumentParser) -> None:
     """Add what every command that talks to the control plane takes."""
     add_form(parser)
     add_state(parser)
+    add_cluster_flags(parser)
 
 
 def add_state(parser: ArgumentParser) -> None:

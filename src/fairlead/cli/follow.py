@@ -22,7 +22,7 @@ from fairlead.errors import InputError, UnavailableError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from fairlead.embedded.serve.client import Client
+    from fairlead.answering.questions import Questions
 
 LOOK_S = 0.2
 
@@ -104,7 +104,7 @@ def follow(arguments: Namespace, names: list[str]) -> int:
     return _concluded(pools)
 
 
-def _look(client: Client, names: list[str], before: list[PoolDetail]) -> list[PoolDetail]:
+def _look(client: Questions, names: list[str], before: list[PoolDetail]) -> list[PoolDetail]:
     """Return the pools as they are; one that left since the last look is complete, and no more."""
     leaving = {pool.name for pool in before if pool.plan.change is ChangeClass.DELETE}
     found = []

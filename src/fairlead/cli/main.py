@@ -13,6 +13,7 @@ import importlib
 import sys
 
 from fairlead import __version__
+from fairlead.cli import cluster
 from fairlead.cli.failure import print_error, tell_failure
 from fairlead.cli.flags import DATA, add_plane_flags
 from fairlead.cli.output import FORM, FORMS, FULL, JSON, OutputEndedError, escaped_output
@@ -31,6 +32,8 @@ from fairlead.errors import FairleadError, InputError, InvariantError
 GROUPS = {
     "up": ("up:add_up", "start a control plane and a pool of three on this computer"),
     "down": ("up:add_down", "stop the control plane; its machines stay or go"),
+    "operator": ("kube.operator", "run the control plane of a cluster, as a process in it"),
+    "payload": ("kube.payload", "serve the machines of a cluster, as a process in it"),
     "backup": ("backup:add_backup", "keep all that a control plane knows in one file"),
     "restore": ("backup:add_restore", "go back to a backup, or take a damaged database as it is"),
     "pool": ("pool", "pools of machines: list, show, scale, pause, resume, force"),
@@ -45,6 +48,10 @@ GROUPS = {
     "logs": ("story.logs", "what a machine printed"),
     "timeline": ("story.timeline", "the story of a pool, and where the time of a boot went"),
     "userdata": ("userdata", "what a machine boots from: render it, inspect it"),
+    "hotfix": ("hotfix.group", "fixes of one image base: build, publish, promote, withdraw"),
+    "keys": ("keys", "who signs hotfixes: make, replace and list keys"),
+    "whoami": ("whoami", "who you are to the control plane, and what you may do"),
+    "certificates": ("certificates", "which authority machines trust, and replace it"),
     "schema": ("schema", "print the JSON Schema of a document"),
     "completion": ("completion", "print a completion script for a shell"),
 }
@@ -53,7 +60,7 @@ GROUPS = {
 NAMES_GO_TO = {"timeline": ("of", ("of", "show", "compare", "-h", "--help"))}
 
 # Flags that may stand before a command as well as behind it, and how many words each takes along.
-ANYWHERE = {"--state": 1, "-o": 1, "--output": 1, "--json": 0}
+ANYWHERE = {"--state": 1, "-o": 1, "--output": 1, "--json": 0, **cluster.ANYWHERE}
 
 INTERRUPTED = 130  # 128 + SIGINT, as a shell counts it
 
@@ -102,6 +109,7 @@ def _run(words: list[str]) -> int:
 def _parsed(words: list[str]) -> int:
     """Run the command that the words name; without any, print what there is."""
     words = whole_words(flags_last(words))
+    cluster.refuse_elsewhere(words)
     parser = make_parser(words)
     if not words:
         parser.print_help()

@@ -33,6 +33,10 @@ FORM: ContextVar[str] = ContextVar("form", default="")
 # The state directory of the control plane that was asked: screens tell paths from there.
 STATE_PATH: ContextVar[str] = ContextVar("state_path", default="")
 
+# What a command begins with that asks the same control plane again.
+PROGRAM = "fairlead"
+ASKED: ContextVar[str] = ContextVar("asked", default=PROGRAM)
+
 # Lines end, and completion scripts indent.
 KEPT = "\n\t"
 
@@ -102,6 +106,14 @@ class OutputStream:
             os.dup2(nowhere, self.fileno())
             os.close(nowhere)
 
+    def hand_over_or_forget(self) -> None:
+        """Hand over what waits; what nobody takes must not become Python's own exit code, 120."""
+        try:
+            if self._raw is not None and not self._raw.closed:
+                self._raw.flush()
+        except OSError:
+            self.forget()
+
     def _put(self, text: str) -> None:
         with self._ending():
             raw = self._opened()
@@ -138,13 +150,16 @@ def escaped_output() -> Iterator[OutputStream]:
     before = sys.stdout, sys.stderr
     out = OutputStream(before[0], is_heard=True)
     sys.stdout = cast("TextIO", out)
-    sys.stderr = cast("TextIO", OutputStream(before[1], is_heard=False))
-    kept = FORM.set(""), STATE_PATH.set("")
+    err = OutputStream(before[1], is_heard=False)
+    sys.stderr = cast("TextIO", err)
+    kept = FORM.set(""), STATE_PATH.set(""), ASKED.set(PROGRAM)
     try:
         yield out
     finally:
         FORM.reset(kept[0])
         STATE_PATH.reset(kept[1])
+        ASKED.reset(kept[2])
+        err.hand_over_or_forget()
         sys.stdout, sys.stderr = before
 
 
@@ -157,3 +172,12 @@ def stamp_lines(stamp: Callable[[], str]) -> None:
             stream = OutputStream(stream, is_heard=False)
             setattr(sys, name, stream)
         stream.stamp = stamp
+
+
+def as_typed(text: str) -> str:
+    """Return a sentence whose commands reach the control plane that was asked, as they stand."""
+    if ASKED.get() == PROGRAM:
+        return text
+    from fairlead.telling.typed import typed_text
+
+    return typed_text(text, ASKED.get())

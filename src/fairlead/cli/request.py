@@ -6,6 +6,7 @@ import difflib
 import sys
 from argparse import Namespace
 
+from fairlead.cli.cluster import cluster_named, cluster_of
 from fairlead.cli.failure import print_error
 from fairlead.cli.output import FORM, NAME, STATE_PATH, YAML
 from fairlead.contract.json_text import encode_json
@@ -14,6 +15,7 @@ from fairlead.errors import InputError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from fairlead.answering.questions import Questions
     from fairlead.answers.document import Document
     from fairlead.answers.machine import MachineDetail
     from fairlead.answers.pool import PoolDetail
@@ -22,8 +24,15 @@ if TYPE_CHECKING:
 CLOSE_NAMES = 3
 
 
-def plane_of(arguments: Namespace, timeout_s: float | None = None) -> Client:
-    """Return the way to the control plane that the flags name."""
+def plane_of(arguments: Namespace, timeout_s: float | None = None) -> Questions:
+    """Return the way to the control plane that the flags name: of this computer, or a cluster."""
+    if cluster_named(arguments):
+        return cluster_of(arguments)
+    return plane_here(arguments, timeout_s)
+
+
+def plane_here(arguments: Namespace, timeout_s: float | None = None) -> Client:
+    """Return the way to the control plane of this computer that the flags name."""
     # Here, because http.client and msgspec cost more than all the rest of a --help.
     from fairlead.embedded.serve.client import TIMEOUT_S, Client
     from fairlead.embedded.state_directory import find_state_directory
@@ -34,7 +43,7 @@ def plane_of(arguments: Namespace, timeout_s: float | None = None) -> Client:
     return Client(directory, limit_s, on_wait=print_error)
 
 
-def find_subject(client: Client, name: str) -> PoolDetail | MachineDetail:
+def find_subject(client: Questions, name: str) -> PoolDetail | MachineDetail:
     """Return the pool or the machine of this name. Raises InputError with close names."""
     pools = [pool.name for pool in client.pools().pools]
     if name in pools:
@@ -42,9 +51,20 @@ def find_subject(client: Client, name: str) -> PoolDetail | MachineDetail:
     machines = [machine.name for machine in client.machines(with_gone=True).machines]
     if name in machines:
         return client.machine(name)
+    _refuse_gone(client, name)
     close = difflib.get_close_matches(name, [*pools, *machines], CLOSE_NAMES) or pools
     hint = f"there is {', '.join(close)}" if close else "there is no pool yet: fairlead apply -f"
     raise InputError("no pool and no machine has this name", field=name, hint=hint)
+
+
+def _refuse_gone(client: Questions, name: str) -> None:
+    """Raise InputError for a machine that is known by its events alone, as on a cluster."""
+    for event in client.events(machine=name).events:
+        raise InputError(
+            "this machine is gone, and the report of its boot with it",
+            field=name,
+            hint=f"fairlead events {event.pool} has what happened to it",
+        )
 
 
 def write_answer(answer: Document) -> None:

@@ -12,11 +12,14 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 from fairlead.cli.completion_scripts import script_for
+
+_script_for = cache(script_for)
 
 SHELLS = ("bash", "zsh", "fish")
 
@@ -103,16 +106,17 @@ class Shell:
         # zsh finds a function in a file of its name; the others are told where it is.
         path = self.folder / ".completions" / "_fairlead"
         path.parent.mkdir(exist_ok=True)
-        path.write_text(script_for(self.name))
+        path.write_text(_script_for(self.name))
         return path
 
 
+# What zsh knows of all commands is kept beside the folders of all tests: it is the same for each.
 ZSHRC = """\
 PS1='READY '
 unsetopt beep
 fpath=({folder}/.completions $fpath)
 autoload -Uz compinit
-compinit -u -d {folder}/.zcompdump
+compinit -u -d {folder}/../.zcompdump
 compadd() {{
   if (( ${{@[(I)-O]}} || ${{@[(I)-A]}} || ${{@[(I)-D]}} )); then
     builtin compadd "$@"

@@ -16,7 +16,17 @@ from shared_cases import REPOSITORY
 TREE = command_tree()
 COMMANDS = [command for command in TREE.every() if not command.children]
 # Commands without a control plane of their own to talk to.
-ALONE = {"up", "down", "schema", "completion", "userdata", "timeline show", "timeline compare"}
+ALONE = {
+    "up",
+    "down",
+    "operator",
+    "payload",
+    "schema",
+    "completion",
+    "userdata",
+    "timeline show",
+    "timeline compare",
+}
 
 
 def name_of(command: Command) -> str:

@@ -21,7 +21,7 @@ def shell(request: pytest.FixtureRequest, tmp_path: Path) -> Shell:
 
 
 def test_groups_are_offered_first(shell: Shell) -> None:
-    assert shell.offers("fairlead p") == ["plan", "platform", "pool"]
+    assert shell.offers("fairlead p") == ["payload", "plan", "platform", "pool"]
     assert shell.offers("fairlead --v") == ["--version"]
 
 
@@ -34,7 +34,7 @@ def test_commands_of_a_group_are_offered(shell: Shell) -> None:
 
 def test_flags_of_a_command_are_offered_wherever_the_cursor_is(shell: Shell) -> None:
     assert shell.offers("fairlead pool pause workers --s") == ["--scaling-too", "--state"]
-    assert shell.offers("fairlead apply --yes --n") == ["--no-wait"]
+    assert shell.offers("fairlead apply --yes --n") == ["--namespace", "--no-wait"]
 
 
 def test_choices_of_flags_and_arguments_are_offered(shell: Shell) -> None:
@@ -156,5 +156,6 @@ def test_every_argument_is_completed_or_is_a_value_of_one_s_own() -> None:
     }
 
     completed = {"POOL", "MACHINE", "NAME", "POOL|MACHINE", "LEAF=VALUE"}
-    own = {"MOMENT", "TEXT", "ID", "TEAM", "KEY=VALUE", "VERSION", "URL"}
+    own = {"MOMENT", "TEXT", "ID", "TEAM", "KEY=VALUE", "VERSION", "URL", "BASE", "REGION"}
+    own |= {"HOST:PORT", "IMAGE", "CONTEXT", "NAMESPACE"}
     assert free == completed | own

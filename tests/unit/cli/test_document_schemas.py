@@ -18,6 +18,7 @@ from fairlead.inputs.schema import node_pool_schema, platform_config_schema
 from shared_cases import REPOSITORY
 
 SCHEMAS = {"NodePool": node_pool_schema(), "PlatformConfig": platform_config_schema()}
+VALIDATORS = {name: jsonschema.Draft202012Validator(schema) for name, schema in SCHEMAS.items()}
 COMMITTED = {
     "NodePool": REPOSITORY / "docs/reference/node-pool.schema.json",
     "PlatformConfig": REPOSITORY / "docs/reference/platform-config.schema.json",
@@ -55,6 +56,7 @@ WHOLE_POOL: dict[str, Any] = {
         "haltAfter": 2,
         "estimate": "5s",
         "resume": "again",
+        "replaceWithout": {"fix": "202607.02.3", "request": "again"},
     },
     "platformChanges": {
         "newNodes": "Hold",
@@ -118,8 +120,7 @@ def document(kind: str, spec: dict[str, Any]) -> dict[str, Any]:
 
 
 def schema_refuses(value: dict[str, Any]) -> bool:
-    validator = jsonschema.Draft202012Validator(SCHEMAS[value["kind"]])
-    return not validator.is_valid(value)
+    return not VALIDATORS[value["kind"]].is_valid(value)
 
 
 def parser_refuses(value: dict[str, Any]) -> bool:

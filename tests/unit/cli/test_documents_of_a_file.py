@@ -91,7 +91,7 @@ kind: NodePol
         "pool.yaml:1:13: apiVersion: found the text 'fairlead.dev/v1', "
         "expected fairlead.dev/v1alpha1",
         "pool.yaml:4:9: metadata.name: found the text 'Workers!', expected a name "
-        "(lower-case letters, digits and -, at most 40)",
+        "(lower-case letters, digits and -, at most 51)",
         "pool.yaml:6:3: spec.replicass: this field is not known (did you mean replicas?)",
         "pool.yaml:7:22: spec.release.version: found the number 1.34, expected text",
         "pool.yaml:9:5: spec.management.maxSurgee: this field is not known "

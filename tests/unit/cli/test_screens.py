@@ -374,11 +374,30 @@ def test_what_is_not_applied_and_what_machines_ignored_is_shown() -> None:
 def test_the_story_of_a_machine_has_its_beginning_and_end() -> None:
     gone = make_machine(gone_at="2026-11-20T11:59:00.000Z")
 
-    assert [(kind, says) for _, kind, says in story_of(gone)] == [
+    assert [(kind, says) for _, kind, _, says in story_of(gone)] == [
         ("MachineCreated", "Made from revision r1."),
         ("MachineReady", "Its boot took 412 ms."),
         ("MachineGone", "Nothing of it is left."),
     ]
+
+
+def test_a_moment_that_an_event_tells_is_not_told_twice() -> None:
+    gone = make_machine(gone_at="2026-11-20T11:59:00.000Z")
+    told = Event(
+        kind=EventKind.MACHINE_GONE,
+        pool="workers",
+        at=NOW,
+        key="MachineGone:workers-1",
+        says="workers-1 is gone: deleted by hand.",
+        machine="workers-1",
+        actor="the control plane",
+        asked_by="alice",
+    )
+
+    story = [(kind, whose) for _, kind, whose, _ in story_of(gone.but(events=(told,)))]
+
+    assert story.count(("MachineGone", "alice")) == 1
+    assert [kind for kind, _ in story].count("MachineGone") == 1
 
 
 def test_the_overview_shows_pools_machines_events_and_what_to_try(

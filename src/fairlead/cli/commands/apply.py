@@ -21,6 +21,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from fairlead.answers.plan import Plan
     from fairlead.answers.reply import Applied, Proposed
     from fairlead.cli.files.documents import Document
     from fairlead.inputs.leaf import Json
@@ -113,8 +114,18 @@ def _carry_out(
         return 0
     from fairlead.cli.follow import follow
 
-    # A platform document touches every pool there is; those where machines stay are done.
-    return follow(arguments, [plan.pool for plan in shown.plans if plan.creates or plan.disturbed])
+    return follow(arguments, [plan.pool for plan in shown.plans if _moves(plan)])
+
+
+def _moves(plan: Plan) -> bool:
+    """
+    Say whether machines of a pool come or go: a platform document touches pools where all stay.
+
+    Where the edge makes machines by itself, a plan counts none that it creates.
+    """
+    from fairlead.telling.question import scales
+
+    return plan.is_new or bool(plan.creates or plan.disturbed) or scales(plan)
 
 
 def _say(arguments: Namespace, applied: Applied) -> None:

@@ -7,8 +7,8 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fairlead.cli.flags import add_plane_flags, describe_command
-from fairlead.cli.request import plane_of, write_json
+from fairlead.cli.flags import add_form, add_state, describe_command
+from fairlead.cli.request import plane_here, write_json
 from fairlead.errors import InputError, UnavailableError
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ what is left of a damaged database for the truth, and says what that was.
 
 # What nobody gets back, in the words of both commands.
 NOT_IN_IT = "disks of machines, the log, and whatever changed after the backup"
+NOT_OF_DEPOT = "of the depot of hotfixes: packages, repositories, the ledger, offline keys"
 
 
 def add_backup(parser: ArgumentParser) -> None:
@@ -45,7 +46,8 @@ def add_backup(parser: ArgumentParser) -> None:
     purpose = "Keep all that a control plane knows in one file."
     describe_command(parser, purpose, BACKUP_EXAMPLE, _backup)
     parser.add_argument("file", type=Path, metavar="FILE", help="a backup there is replaced")
-    add_plane_flags(parser)
+    add_form(parser)
+    add_state(parser)
 
 
 def add_restore(parser: ArgumentParser) -> None:
@@ -57,7 +59,8 @@ def add_restore(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--as-it-is", action="store_true", help="without FILE: take what is left for the truth"
     )
-    add_plane_flags(parser)
+    add_form(parser)
+    add_state(parser)
 
 
 def _backup(arguments: Namespace) -> int:
@@ -73,7 +76,7 @@ def _backup(arguments: Namespace) -> int:
     if arguments.json:
         write_json({"file": str(arguments.file), **_fields(backup)})
     else:
-        sys.stderr.write(f"{arguments.file}: {_says(backup)}\nnot in it: {NOT_IN_IT}\n")
+        sys.stderr.write(f"{arguments.file}: {_says(backup)}\nnot in it: {_not_in(backup)}\n")
     return 0
 
 
@@ -84,7 +87,7 @@ def _copy(arguments: Namespace, directory: StateDirectory) -> Path:
     from fairlead.embedded.store.database import Store
 
     try:
-        return directory.path / plane_of(arguments).copy().file
+        return directory.path / plane_here(arguments).copy().file
     except UnavailableError:
         if not is_ours(directory):
             raise InputError(f"{directory.path} holds no control plane") from None
@@ -115,7 +118,7 @@ def _restore(arguments: Namespace) -> int:
         return 0
     told = [
         f"restored: {_says(backup)}",
-        f"not restored: {NOT_IN_IT}",
+        f"not restored: {_not_in(backup)}",
         *(
             f"{directory.machines / name} is not known to the backup: it is left alone, and nobody "
             "looks after it"
@@ -152,6 +155,11 @@ def _told(taken: Taken) -> list[str]:
     if taken.lost:
         told.append(f"the last {taken.lost} writes are lost; machines they made are named by `up`")
     return told or ["there was nothing wrong with it"]
+
+
+def _not_in(backup: Backup) -> str:
+    has_depot = any(name.startswith("hotfix/") for name in backup.files)
+    return f"{NOT_IN_IT}; {NOT_OF_DEPOT}" if has_depot else NOT_IN_IT
 
 
 def _says(backup: Backup) -> str:

@@ -15,8 +15,9 @@ example: in this shell, and in every bash from now on
 zsh: put the output into a file called _fairlead in a directory of $fpath.
 fish: fairlead completion fish > ~/.config/fish/completions/fairlead.fish
 Commands, flags, their choices and files are completed, and the names of pools, machines and
-platform leaves. Names are those of the control plane that --state or $FAIRLEAD_STATE chooses;
-where none runs, none are offered.
+platform leaves. Names are those of the control plane that --state or $FAIRLEAD_STATE chooses, or
+with --kube of the cluster that the flags name, for which a TAB waits two seconds at most; where
+none answers, none are offered.
 """
 
 SHELLS = ("bash", "zsh", "fish")

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from fairlead.answering.questions import Questions
     from fairlead.cli.files.documents import Document
     from fairlead.cli.screens.diff import Difference
-    from fairlead.embedded.serve.client import Client
     from fairlead.inputs.leaf import Json
 
 EXAMPLE = """\
@@ -64,7 +64,7 @@ def _fields_of(difference: Difference, plain: Callable[[object], Json]) -> Json:
     return {**fields, "machines": list(difference.machines)} if difference.machines else fields
 
 
-def _file_differences(client: Client, file: Path) -> list[Difference]:
+def _file_differences(client: Questions, file: Path) -> list[Difference]:
     from fairlead.cli.files.documents import read_documents
     from fairlead.cli.screens.diff import Difference
     from fairlead.inputs.brakes import with_brakes
@@ -79,14 +79,14 @@ def _file_differences(client: Client, file: Path) -> list[Difference]:
     return found
 
 
-def _live_document(client: Client, document: Document) -> Json:
+def _live_document(client: Questions, document: Document) -> Json:
     if document.kind == "PlatformConfig":
         return client.platform().document
     names = [pool.name for pool in client.pools().pools]
     return client.pool(document.name).document if document.name in names else None
 
 
-def _machine_differences(client: Client, name: str) -> list[Difference]:
+def _machine_differences(client: Questions, name: str) -> list[Difference]:
     """Machines with one revision differ alike: one of each is asked for."""
     from fairlead.answers.leaf import LeafDifference
     from fairlead.answers.words import LeafClass

@@ -10,10 +10,10 @@ from fairlead.cli.watching import add_watch, show_answer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from fairlead.answering.questions import Questions
     from fairlead.answers.machine import MachineDetail
     from fairlead.answers.pool import PoolDetail
     from fairlead.cli.screens.blocks import Block
-    from fairlead.embedded.serve.client import Client
 
 EXAMPLE = """\
 example: is anything of this pool being replaced, and why?
@@ -39,7 +39,7 @@ def _run(arguments: Namespace) -> int:
     return show_answer(arguments, lambda: _asked(client, arguments.name), _blocks)
 
 
-def _asked(client: Client, name: str) -> PoolDetail | MachineDetail:
+def _asked(client: Questions, name: str) -> PoolDetail | MachineDetail:
     from fairlead.answers.pool import PoolDetail
     from fairlead.cli.clock import present
     from fairlead.telling.summary import summary_of

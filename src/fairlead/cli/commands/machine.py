@@ -6,9 +6,10 @@ import sys
 from argparse import ArgumentParser, Namespace
 
 from fairlead.answers.words import Fault
+from fairlead.cli.failure import print_error
 from fairlead.cli.flags import add_command, add_dry_run, add_yes
 from fairlead.cli.output import FORM, WIDE
-from fairlead.cli.request import plane_of, write_answer, write_json
+from fairlead.cli.request import plane_here, plane_of, write_answer, write_json
 from fairlead.cli.watching import add_watch, show_answer
 from fairlead.errors import InputError
 
@@ -70,6 +71,8 @@ def _list(arguments: Namespace) -> int:
     from fairlead.cli.screens.machine import machines_blocks
 
     client, is_wide = plane_of(arguments), FORM.get() == WIDE
+    if arguments.gone and arguments.kube:
+        print_error("a cluster keeps no machine that is gone; fairlead events tells of them")
     return show_answer(
         arguments,
         lambda: client.machines(arguments.pool or "", with_gone=arguments.gone),
@@ -114,7 +117,7 @@ def _delete(arguments: Namespace) -> int:
 def _fault(arguments: Namespace) -> int:
     if bool(arguments.name) == bool(arguments.next):
         raise InputError("expected NAME KIND, or --next POOL KIND")
-    client, fault = plane_of(arguments), Fault(arguments.kind)
+    client, fault = plane_here(arguments), Fault(arguments.kind)
     count = max(arguments.count, 1)
     if arguments.next:
         said = f"the next {count} of {arguments.next}: {fault.value}"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from argparse import Action, ArgumentParser, Namespace
 from pathlib import Path
 
+from fairlead.cli.cluster import add_cluster_flags
 from fairlead.cli.flags import DIFFERS, add_file, add_json, add_state, describe_command
-from fairlead.cli.output import FORMS
+from fairlead.cli.output import FORMS, as_typed
 from fairlead.cli.request import plane_of, write_answer
 from fairlead.errors import InputError
 
@@ -48,6 +50,7 @@ def add_commands(parser: ArgumentParser) -> None:
     )
     add_json(parser)
     add_state(parser)
+    add_cluster_flags(parser)
 
 
 class _FormOrFile(Action):
@@ -85,7 +88,8 @@ def _run(arguments: Namespace) -> int:
         from fairlead.cli.files.saved_plan import save_plan
 
         save_plan(arguments.save, documents, proposed)
-        sys.stderr.write(f"wrote {arguments.save}; fairlead apply {arguments.save} does it\n")
+        apply = as_typed(f"fairlead apply {shlex.quote(str(arguments.save))}")
+        sys.stderr.write(f"wrote {arguments.save}; {apply} does it\n")
     if arguments.json:
         write_answer(proposed)
     else:

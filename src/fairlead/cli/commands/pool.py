@@ -7,7 +7,7 @@ from argparse import ArgumentParser, Namespace
 
 from fairlead.cli.commands.history import add_history
 from fairlead.cli.flags import add_command, add_dry_run, add_yes
-from fairlead.cli.output import FORM, WIDE
+from fairlead.cli.output import FORM, WIDE, as_typed
 from fairlead.cli.request import plane_of, write_answer
 from fairlead.cli.watching import add_watch, show_answer
 from fairlead.errors import InputError
@@ -59,6 +59,16 @@ example: replace every machine once, although nothing changed
 Each distinct value of --value fires once; without it, the present moment is the value. Held
 platform changes go along.
 """
+ADOPT_EXAMPLE = """\
+example: replace the machines that lack the newest hotfix, within the pool's budgets and windows
+  fairlead pool adopt workers --yes
+
+It shows which machines these are and asks; exactly they are replaced, and those that have the fix
+stay. Without --fix it is the fix that machines of the pool lack by what is published. A fix that is
+withdrawn or halted meanwhile ends it. What was asked for is in the pool's document, as
+rollout.replaceWithout. exit code: 1 if you said no; 5 if somebody changed the pool while you were
+asked.
+"""
 DELETE_EXAMPLE = """\
 example: the pool and all its machines
   fairlead pool delete workers --yes
@@ -85,6 +95,12 @@ def add_commands(parser: ArgumentParser) -> None:
     force.add_argument("--value", metavar="TEXT", help="fires if it was not seen before")
     add_yes(force)
     add_dry_run(force)
+    purpose = "replace the machines that lack a hotfix"
+    adopt = add_command(commands, "adopt", purpose, ADOPT_EXAMPLE, _adopt)
+    _add_name(adopt)
+    adopt.add_argument("--fix", metavar="VERSION", help="this one, as 202604.01.3")
+    add_yes(adopt)
+    add_dry_run(adopt)
     purpose = "remove a pool and its machines"
     delete = add_command(commands, "delete", purpose, DELETE_EXAMPLE, _delete)
     _add_name(delete)
@@ -203,12 +219,44 @@ def _resume(arguments: Namespace) -> int:
 
 
 def _force(arguments: Namespace) -> int:
-    from fairlead.cli.confirm import DECLINED, is_agreed
     from fairlead.cli.files.moment_text import fresh_value
+
+    patch = {"force": arguments.value or fresh_value()}
+    return _change_as_shown(arguments, patch, "forced")
+
+
+def _adopt(arguments: Namespace) -> int:
+    from fairlead.cli.files.moment_text import fresh_value
+
+    fix = arguments.fix or _lacked_fix(arguments)
+    if not fix:
+        if arguments.json:
+            write_answer(plane_of(arguments).pool(arguments.name))
+        else:
+            sys.stderr.write(f"no machine of {arguments.name} lacks a hotfix\n")
+        return 0
+    without = {"fix": fix, "request": fresh_value()}
+    return _change_as_shown(arguments, {"rollout": {"replaceWithout": without}}, "asked for")
+
+
+def _lacked_fix(arguments: Namespace) -> str:
+    """Return the one fix that machines of the pool lack, or ''. Raises InputError for several."""
+    pool = plane_of(arguments).pool(arguments.name)
+    if pool.fixes_problem:
+        raise InputError(pool.fixes_problem)
+    versions = [one.version for one in pool.fixes if not one.stopped]
+    if len(versions) > 1:
+        found = ", ".join(versions)
+        raise InputError(f"its machines lack several: {found}", hint="say which with --fix VERSION")
+    return next(iter(versions), "")
+
+
+def _change_as_shown(arguments: Namespace, patch: Mapping[str, Json], done: str) -> int:
+    """Show what fields of a pool do, ask, and do exactly that; an exit code."""
+    from fairlead.cli.confirm import DECLINED, is_agreed
     from fairlead.telling.counted import counted
 
     client = plane_of(arguments)
-    patch = {"force": arguments.value or fresh_value()}
     shown = client.patch_pool(arguments.name, patch, dry_run=True)
     if arguments.dry_run:
         return _say_plan(arguments, shown)
@@ -221,7 +269,8 @@ def _force(arguments: Namespace) -> int:
     if arguments.json:
         write_answer(answer)
     else:
-        sys.stderr.write(f"forced; fairlead rollout watch {arguments.name} follows it\n")
+        watch = as_typed(f"fairlead rollout watch {arguments.name}")
+        sys.stderr.write(f"{done}; {watch} follows it\n")
     return 0
 
 
@@ -237,7 +286,7 @@ def change_pool(
     answer = client.patch_pool(arguments.name, patch, None, base, dry_run=dry_run)
     code = _say_plan(arguments, answer)
     if undo and not arguments.json and not arguments.dry_run:
-        sys.stderr.write(undo + "\n")
+        sys.stderr.write(as_typed(undo) + "\n")
     return code
 
 

@@ -7,6 +7,7 @@ from argparse import ArgumentParser, Namespace
 
 from fairlead.cli.commands.history import add_undo
 from fairlead.cli.flags import add_command, add_dry_run, add_timeout
+from fairlead.cli.output import as_typed
 from fairlead.cli.request import plane_of, write_answer
 from fairlead.cli.watching import add_watch, show_answer
 from fairlead.errors import InputError
@@ -15,10 +16,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from fairlead.answering.questions import Questions
     from fairlead.answers.machine import MachineAnswer
     from fairlead.answers.pool import PoolAnswer, PoolDetail, Pools
     from fairlead.cli.screens.blocks import Block
-    from fairlead.embedded.serve.client import Client
 
 STATUS_EXAMPLE = """\
 example: every pool, or one with its machines
@@ -72,7 +73,7 @@ def _one_pool(pool: PoolDetail) -> list[Block]:
     return _pool_blocks([(pool, pool.machines)])
 
 
-def _all_pools(client: Client, found: Pools) -> list[Block]:
+def _all_pools(client: Questions, found: Pools) -> list[Block]:
     """One question for the machines of all pools, however many there are."""
     from fairlead.cli.screens.blocks import line
 
@@ -119,5 +120,5 @@ def _halt(arguments: Namespace) -> int:
         code = change_pool(arguments, {"paused": True})
         undo = f"fairlead pool resume {arguments.pool}"
     if not arguments.json and not arguments.dry_run:
-        sys.stderr.write(f"halted; {undo} undoes it\n")
+        sys.stderr.write(f"halted; {as_typed(undo)} undoes it\n")
     return code

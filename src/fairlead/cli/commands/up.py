@@ -305,6 +305,8 @@ def _lives(process: int) -> bool:
         os.kill(process, 0)
     except ProcessLookupError:
         return False
+    except PermissionError:  # it is somebody else's, and there
+        pass
     # A child that ended and was not waited for is gone for our purpose.
     status = Path(f"/proc/{process}/stat")
     try:

@@ -26,7 +26,8 @@ from fairlead.decision.explain import moment
 from fairlead.telling.spoken_time import age_of, boot_text
 
 # When, what, and in words: an event, or a moment of a machine's life that is none.
-StoryLine = tuple[datetime, str, str]
+# When, what, whose wish it was, and what is said of it.
+StoryLine = tuple[datetime, str, str, str]
 
 
 def machines_blocks(found: Machines, now: datetime, *, is_wide: bool = False) -> list[Block]:
@@ -61,12 +62,13 @@ def machine_blocks(machine: MachineDetail, now: datetime) -> list[Block]:
 
 def event_story(events: Iterable[Event]) -> list[StoryLine]:
     """Return events as lines of a story."""
-    return [(event.at, event.kind.value, event.says) for event in events]
+    return [(event.at, event.kind.value, event.whose, event.says) for event in events]
 
 
 def story_of(machine: MachineDetail) -> list[StoryLine]:
     """Return the machine's events, and those moments of its life that are none."""
     took = boot_text(machine.boot_ms)
+    told = {event.kind.value for event in machine.events}
     moments = (
         (machine.created_at, "MachineCreated", f"Made from revision {machine.revision}."),
         (machine.ready_at, "MachineReady", f"Its boot took {took}." if took else "Ready."),
@@ -74,7 +76,7 @@ def story_of(machine: MachineDetail) -> list[StoryLine]:
     )
     return [
         *event_story(machine.events),
-        *((when, kind, says) for when, kind, says in moments if when is not None),
+        *((when, kind, "", says) for when, kind, says in moments if when and kind not in told),
     ]
 
 
@@ -89,10 +91,12 @@ def explain_machine_blocks(machine: MachineDetail, now: datetime) -> list[Block]
         ("made", _ago(machine.created_at, now)),
         ("ready", _ago(machine.ready_at, now)),
         ("boot", boot_text(machine.boot_ms)),
+        ("report", machine.report_problem),
         ("leaves" if not machine.gone_at else "left", machine.reason),
         ("gone", _ago(machine.gone_at, now)),
         ("problem", Toned(machine.problem, BAD) if machine.problem else ""),
         ("ignored", ", ".join(machine.ignored)),
+        ("agent", machine.fix.says if machine.fix else machine.agent),
         ("fault", "" if fault is Fault.NONE else f"{fault.value} (on request)"),
     )
     blocks += [fact(name, value) for name, value in facts if value]
@@ -118,13 +122,15 @@ def _ago(moment: datetime | None, now: datetime) -> str:
 def story_blocks(lines: Iterable[StoryLine]) -> list[Block]:
     """Return a story, the oldest first; times are UTC, as in every sentence."""
     rows = tuple(
-        (Toned(moment(when), QUIET), kind, says)
-        for when, kind, says in sorted(lines, key=lambda told: told[0])
+        (Toned(moment(when), QUIET), kind, Toned(whose, QUIET), says)
+        for when, kind, whose, says in sorted(lines, key=lambda told: told[0])
     )
-    return [Grid(("AT", "EVENT", "SAYS"), rows)] if rows else [line("no event yet")]
+    return [Grid(("AT", "EVENT", "BY", "SAYS"), rows)] if rows else [line("no event yet")]
 
 
 def event_line(event: Event) -> Line:
     """Return an event on one line, for those that follow."""
-    about = event.machine or event.pool
-    return line(Toned(moment(event.at), QUIET), f"  {about}  {event.kind.value}  ", event.says)
+    about = event.machine or event.pool or "platform"
+    told = f"  {about}  {event.kind.value}  "
+    whose = Toned(f"  ({event.whose})", QUIET) if event.whose else ""
+    return line(Toned(moment(event.at), QUIET), told, event.says, whose)

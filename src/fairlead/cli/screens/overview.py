@@ -145,7 +145,7 @@ def _said(machine: MachineAnswer) -> Cell:
 
 
 def _event_line(event: Event) -> Line:
-    told = f"{moment(event.at)}  {event.machine or event.pool}  "
+    told = f"{moment(event.at)}  {event.machine or event.pool or 'platform'}  "
     return line(Toned(told, QUIET), event.says)
 
 

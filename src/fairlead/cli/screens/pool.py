@@ -7,6 +7,7 @@ from datetime import datetime
 
 from fairlead.answers.leaf import LeafDifference
 from fairlead.answers.pool import Condition, PoolAnswer, PoolDetail, Pools, RevisionName
+from fairlead.cli.output import as_typed
 from fairlead.cli.screens.blocks import (
     BAD,
     GOOD,
@@ -38,7 +39,7 @@ CONDITION_TONES = {"True": GOOD, "False": QUIET, "Unknown": BAD}
 def pools_blocks(found: Pools, *, is_wide: bool = False) -> list[Block]:
     """Return all pools, or what to do if there is none."""
     if not found.pools:
-        return [line("no pool yet: fairlead apply -f examples/pool.yaml")]
+        return [line(as_typed("no pool yet: fairlead apply -f examples/pool.yaml"))]
     return [pool_grid(found.pools, is_wide=is_wide)]
 
 
@@ -72,8 +73,14 @@ def explain_blocks(pool: PoolDetail, now: datetime) -> list[Block]:
         blocks += [line(Toned("what changed", STRONG)), leaf_grid(leaves)]
     if pool.held:
         blocks += [line(Toned("held", STRONG)), held_grid(pool.held, now)]
-    blocks += [*wait_lines(pool.waits, now), *way_lines(pool)]
+    blocks += [*wait_lines(pool.waits, now), *way_lines(pool), *fix_lines(pool)]
     return told_once(blocks, problems_of(pool.machines))
+
+
+def fix_lines(pool: PoolDetail) -> list[Block]:
+    """Return the hotfixes that machines lack or should not have, one line each."""
+    told = [*(one.says for one in pool.fixes), *filter(None, [pool.fixes_problem])]
+    return [fact("hotfix", says) for says in told]
 
 
 def way_lines(pool: PoolDetail) -> list[Block]:
@@ -114,7 +121,7 @@ def pool_blocks(pool: PoolDetail, now: datetime) -> list[Block]:
         blocks += [line(), held_grid(pool.held, now, indent=0)]
     blocks += not_applied_blocks(pool)
     blocks += [line(), condition_grid(pool.conditions, now)]
-    told = [*wait_lines(pool.waits, now), *way_lines(pool)]
+    told = [*wait_lines(pool.waits, now), *way_lines(pool), *fix_lines(pool)]
     blocks += [line(), *told] if told else []
     return told_once(blocks, problems_of(pool.machines))
 

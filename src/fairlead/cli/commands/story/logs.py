@@ -6,8 +6,8 @@ import sys
 import time
 from argparse import ArgumentParser, Namespace
 
-from fairlead.cli.flags import add_plane_flags, describe_command
-from fairlead.cli.request import plane_of, write_answer
+from fairlead.cli.flags import add_form, add_state, describe_command
+from fairlead.cli.request import plane_here, write_answer
 from fairlead.contract.visible_text import visible
 from fairlead.errors import InputError
 
@@ -36,13 +36,14 @@ def add_commands(parser: ArgumentParser) -> None:
     parser.add_argument(
         "-F", "--follow", action="store_true", help="go on with what it prints, until Ctrl-C"
     )
-    add_plane_flags(parser)
+    add_form(parser)
+    add_state(parser)
 
 
 def _run(arguments: Namespace) -> int:
     if arguments.tail is not None and arguments.tail < 1:
         raise InputError(f"found {arguments.tail}, expected 1 or more", field="--tail")
-    client = plane_of(arguments)
+    client = plane_here(arguments)
     log = client.machine_log(arguments.name)
     if arguments.json:
         write_answer(log)

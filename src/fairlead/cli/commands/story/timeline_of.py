@@ -6,6 +6,7 @@ import sys
 from argparse import Namespace
 from dataclasses import replace
 
+from fairlead.answering.questions import Questions
 from fairlead.answers.machine import MachineDetail
 from fairlead.answers.pool import PoolDetail
 from fairlead.answers.text import plain
@@ -19,7 +20,6 @@ from fairlead.cli.screens.blocks import line
 from fairlead.cli.screens.machine import event_story, story_blocks, story_of
 from fairlead.cli.screens.show import write_blocks
 from fairlead.contract.json_text import encode_json
-from fairlead.embedded.serve.client import Client
 from fairlead.errors import InputError
 
 
@@ -31,7 +31,7 @@ def run_of(arguments: Namespace) -> int:
         return _show_pool(client, arguments)
     boot = boot_of(found)
     if arguments.svg or arguments.html:
-        return _write_boot(arguments, boot)
+        return _write_boot(arguments, found, boot)
     if arguments.json:
         fields = timeline_fields(boot) if boot else None
         write_json({"machine": found.name, "boot": fields, "events": plain(found.events)})
@@ -39,14 +39,21 @@ def run_of(arguments: Namespace) -> int:
     if boot:
         sys.stdout.write(draw_text(boot, drawing_width(arguments), shows_all=arguments.all))
     else:
-        write_blocks([line(f"{found.name} has sent no boot report")])
+        write_blocks([line(no_boot(found))])
     write_blocks([line(), *story_blocks(story_of(found))])
     return 0
 
 
-def _write_boot(arguments: Namespace, boot: BootTimeline | None) -> int:
+def no_boot(machine: MachineDetail) -> str:
+    """Return why there is no boot to draw."""
+    if machine.report_problem:
+        return f"{machine.name}: {machine.report_problem}"
+    return f"{machine.name} has sent no boot report"
+
+
+def _write_boot(arguments: Namespace, machine: MachineDetail, boot: BootTimeline | None) -> int:
     if boot is None:
-        raise InputError("has sent no boot report", field=arguments.name)
+        raise InputError(no_boot(machine))
     if arguments.svg:
         write_drawing(arguments.svg, draw_svg(boot))
     if arguments.html:
@@ -62,7 +69,7 @@ def boot_of(machine: MachineDetail) -> BootTimeline | None:
     return replace(boot, title=f"{machine.name} of the pool {machine.pool}, {boot.title}")
 
 
-def _show_pool(client: Client, arguments: Namespace) -> int:
+def _show_pool(client: Questions, arguments: Namespace) -> int:
     if arguments.svg or arguments.html:
         raise InputError("a pool has no boot to draw", field=arguments.name, hint="name a machine")
     events = client.events(arguments.name).events
