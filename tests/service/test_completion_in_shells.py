@@ -11,6 +11,8 @@ from service.cli_plane import Commands, command_plane
 from shared_cases import REPOSITORY
 from unit.cli.completing_shells import SHELLS, Shell, make_shell
 
+pytestmark = pytest.mark.slow
+
 POOL = str(REPOSITORY / "examples/pool.yaml")
 
 
@@ -31,35 +33,44 @@ def shell(request: pytest.FixtureRequest, plane: Commands, tmp_path: Path) -> Sh
     return make_shell(request.param, tmp_path / "folder", FAIRLEAD_STATE=state)
 
 
+def offers(shell: Shell, line: str, expected: list[str]) -> bool:
+    """
+    Say whether a TAB offers just this; also the tenth.
+
+    A name that is not known within 0.4 s is not offered, and this computer may be that busy.
+    """
+    return any(shell.offers(line) == expected for _ in range(10))
+
+
 def test_pools_are_offered_where_a_pool_is_meant(shell: Shell) -> None:
     both = ["spare", "workers"]
 
-    assert shell.offers("fairlead pool show ") == both
-    assert shell.offers("fairlead pool scale w") == ["workers"]
-    assert shell.offers("fairlead rollout watch ") == both
-    assert shell.offers("fairlead rollout status --json s") == ["spare"]
-    assert shell.offers("fairlead diff ") == both
-    assert shell.offers("fairlead machine list ") == both
-    assert shell.offers("fairlead machine fault --next ") == both
+    assert offers(shell, "fairlead pool show ", both)
+    assert offers(shell, "fairlead pool scale w", ["workers"])
+    assert offers(shell, "fairlead rollout watch ", both)
+    assert offers(shell, "fairlead rollout status --json s", ["spare"])
+    assert offers(shell, "fairlead diff ", both)
+    assert offers(shell, "fairlead machine list ", both)
+    assert offers(shell, "fairlead machine fault --next ", both)
 
 
 def test_machines_are_offered_where_a_machine_is_meant(plane: Commands, shell: Shell) -> None:
     machines = sorted(plane.machines())
     assert len(machines) == 6
 
-    assert shell.offers("fairlead machine show ") == machines
-    assert shell.offers("fairlead machine delete work") == [m for m in machines if "work" in m]
+    assert offers(shell, "fairlead machine show ", machines)
+    assert offers(shell, "fairlead machine delete work", [m for m in machines if "work" in m])
     faults = ["break", "fail-boot", "never-join", "none", "stuck-drain"]
-    assert shell.offers("fairlead machine fault ") == sorted([*machines, *faults])
+    assert offers(shell, "fairlead machine fault ", sorted([*machines, *faults]))
 
 
 def test_both_are_offered_where_either_is_meant(plane: Commands, shell: Shell) -> None:
     both = sorted(["spare", "workers", *plane.machines()])
 
-    assert shell.offers("fairlead explain ") == both
-    assert shell.offers("fairlead timeline of ") == both
-    assert shell.offers("fairlead timeline ") == sorted(["of", "show", "compare", *both])
-    assert shell.offers("fairlead timeline sp") == [name for name in both if name[:2] == "sp"]
+    assert offers(shell, "fairlead explain ", both)
+    assert offers(shell, "fairlead timeline of ", both)
+    assert offers(shell, "fairlead timeline ", sorted(["of", "show", "compare", *both]))
+    assert offers(shell, "fairlead timeline sp", [name for name in both if name[:2] == "sp"])
 
 
 def test_state_on_the_line_chooses_the_control_plane(
@@ -69,7 +80,7 @@ def test_state_on_the_line_chooses_the_control_plane(
     state = plane.plane.directory.path
 
     assert elsewhere.offers("fairlead pool show ") == []
-    assert elsewhere.offers(f"fairlead pool show --state {state} ") == ["spare", "workers"]
+    assert offers(elsewhere, f"fairlead pool show --state {state} ", ["spare", "workers"])
     if shell.name != "zsh":  # where shtab takes a flag and its value for two words
-        assert elsewhere.offers(f"fairlead pool show --state={state} ") == ["spare", "workers"]
+        assert offers(elsewhere, f"fairlead pool show --state={state} ", ["spare", "workers"])
     assert shell.offers(f"fairlead pool show --state {tmp_path} ") == []
