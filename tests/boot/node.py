@@ -118,12 +118,19 @@ def make_node(*lower: Path) -> Iterator[Node]:
         remove_node(name)
 
 
-def start_node(node: Node, *, network: str = "", options: tuple[str, ...] = ()) -> None:
-    """Boot the node; afterwards its PID 1 runs, in a network that leads nowhere."""
+def start_node(
+    node: Node, *, network: str = "", options: tuple[str, ...] = (), runs_pods: bool = False
+) -> None:
+    """
+    Boot the node; afterwards its PID 1 runs, in a network that leads nowhere.
+
+    runs_pods: the node gets groups of its own in every controller, to divide among its pods.
+    """
     _refuse_other_data_sources(node.root)
-    groups = control_groups(node.name)
+    groups = every_group(node.name) if runs_pods else control_groups(node.name)
     for group in groups:
         group.mkdir(exist_ok=True)
+        _allow_what_its_parent_has(group)
     enter = "".join(f"echo $$ > {group}/cgroup.procs; " for group in groups)
     way = f"--network-namespace-path=/run/netns/{network}" if network else "--private-network"
     command = [
@@ -144,7 +151,7 @@ def start_node(node: Node, *, network: str = "", options: tuple[str, ...] = ()) 
                 env={
                     "PATH": os.environ.get("PATH", os.defpath),
                     "NOTIFY_SOCKET": str(address),
-                    "SYSTEMD_NSPAWN_UNIFIED_HIERARCHY": "1",
+                    "SYSTEMD_NSPAWN_UNIFIED_HIERARCHY": "0" if runs_pods else "1",
                 },
                 stdin=subprocess.DEVNULL,
                 stdout=console,
@@ -220,8 +227,22 @@ def control_groups(name: str) -> list[Path]:
     return [parent / name for parent in parents if (parent / "cgroup.procs").exists()]
 
 
+def every_group(name: str) -> list[Path]:
+    """Return where the groups of a node that runs pods belong: in each hierarchy there is."""
+    mounted = sorted(path for path in CGROUPS.glob("*") if path.is_mount())
+    parents = [*mounted, CGROUPS]
+    return [parent / name for parent in parents if (parent / "cgroup.procs").exists()]
+
+
+def _allow_what_its_parent_has(group: Path) -> None:
+    """A new group of the controller cpuset may use no processor, and takes no process in."""
+    for name in ("cpuset.cpus", "cpuset.mems"):
+        if (group / name).exists() and not (group / name).read_text().strip():
+            (group / name).write_text((group.parent / name).read_text())
+
+
 def _empty_groups(name: str) -> None:
-    for group in control_groups(name):
+    for group in every_group(name):
         if group.exists():
             _empty_group(group)
 
@@ -262,7 +283,7 @@ def remove_node(name: str) -> None:
 
 def sweep_leftovers() -> list[str]:
     """Remove the nodes whose makers are gone, or which this process forgot; return their names."""
-    places = [SCRATCH, *{group.parent for group in control_groups("")}, NAMESPACES]
+    places = [SCRATCH, *every_group(""), NAMESPACES]
     names = {
         entry.name
         for place in places
