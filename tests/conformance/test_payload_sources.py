@@ -20,6 +20,7 @@ from fairlead.rollout.secrets import UserData
 from fairlead.sim.clock import Clock
 from fairlead.sim.payloads import SimCluster, SimPayloads
 from fairlead.sim.world import SimWorld
+from kube.payload_edge import running_edge
 from unit.embedded.open_world import (
     PAIR,
     POOL,
@@ -138,10 +139,21 @@ class Door:
         return ask(self.app, method, path, headers, body)
 
 
-@pytest.fixture(params=["cluster", "embedded"])
+@pytest.fixture(
+    params=[
+        "cluster",
+        "embedded",
+        pytest.param("kube", marks=[pytest.mark.slow, pytest.mark.kube]),
+    ],
+)
 def edge(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Edge]:
     if request.param == "cluster":
         yield ClusterEdge()
+        return
+    if request.param == "kube":
+        pair = make_token(PAIR, PAIR_TOKEN)
+        with running_edge(tmp_path, pair, (FIRST, SECOND)) as running:
+            yield running
         return
     clock = Clock()
     with open_world(tmp_path, clock) as world:
