@@ -1,0 +1,253 @@
+"""Replicas of the hotfix service on a real API server: one campaign, whoever is asked."""
+
+import json
+import shutil
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from fairlead.hotfix.publish.depot import Depot
+from fairlead.hotfix.published_fixes import PublishedFixes
+from fairlead.hotfix.service.attestation.join import Joining, issue_token
+from fairlead.hotfix.service.ledger import Asker
+from fairlead.kube.client import KubeClient
+from fairlead.kube.ledger.kube_ledger import KubeLedger
+from fairlead.kube.resource import HOTFIX_LEDGERS, HOTFIXES
+from fairlead.kube.shown.hotfixes import Around, HotfixCopies
+from kube.cluster import TestCluster
+from kube.fleet import wait_until
+from kube.hotfix_replica import HotfixReplica
+from kube.processes import HOME, install
+from kube.rights import check_rights
+from ledger_boots import boot, count, counted
+from served_hotfixes import (
+    BASE,
+    FIX,
+    machines_in_reach,
+    make_catalog,
+    make_depot,
+    make_fix,
+    report_text,
+)
+
+pytestmark = pytest.mark.slow
+
+KEY = b"k" * 32
+IN_FIRST_WAVE = machines_in_reach(FIX, 0.01, 60)
+START = datetime.now(UTC).replace(microsecond=0)
+
+
+@pytest.fixture
+def depot(tmp_path: Path) -> Depot:
+    """A depot as its installer copies it: without keys."""
+    made = make_depot(tmp_path / "depot", [make_fix(published_at=START)], now=START)
+    shutil.rmtree(made.keys)
+    return made
+
+
+@pytest.fixture
+def started(cluster: TestCluster, depot: Depot, tmp_path: Path) -> Iterator[list[HotfixReplica]]:
+    """Two replicas over a ledger in which nothing is; a test may add more."""
+    install(cluster, ["fairlead-hotfix"])
+    cluster.kubectl("-n", HOME, "delete", "hotfixledgers", "--all")
+    (tmp_path / "join.key").write_bytes(KEY)
+    both = [HotfixReplica(cluster, depot, tmp_path) for _ in range(2)]
+    for one in both:
+        one.wait_until_ready()
+    yield both
+    for one in both:
+        one.kill()
+
+
+def token_of(machine: str, uses: int = 0) -> str:
+    until = datetime.now(UTC) + timedelta(hours=1)
+    joining = Joining(machine=machine, region="local", until=until, nonce=machine, uses=uses)
+    return issue_token(joining, KEY)
+
+
+def offered(replica: HotfixReplica, machine: str) -> bool:
+    status, body = replica.ask(token_of(machine), machine)
+    assert status == 200, body
+    return bool(json.loads(body)["hotfixes"].get(BASE) == FIX)
+
+
+def report(replica: HotfixReplica, machine: str, *, run: str = "1", good: bool = True) -> None:
+    body = report_text(run=run, used=FIX if good else "", wanted=FIX)
+    assert replica.report(token_of(machine), machine, body) == 204
+
+
+def ask_at_once(replicas: list[HotfixReplica], machines: list[str]) -> list[str]:
+    """Which of these machines are offered the fix, if all ask at the same time."""
+    with ThreadPoolExecutor(len(machines)) as pool:
+        asking = [
+            pool.submit(offered, replicas[number % len(replicas)], machine)
+            for number, machine in enumerate(machines)
+        ]
+        return [name for name, one in zip(machines, asking, strict=True) if one.result()]
+
+
+def test_two_boots_have_an_unproven_fix_though_forty_machines_ask_two_replicas(
+    cluster: TestCluster, depot: Depot, started: list[HotfixReplica], tmp_path: Path
+) -> None:
+    first, second = started
+
+    given = ask_at_once(started, IN_FIRST_WAVE[:40])
+
+    assert len(given) == 2
+    # Who asks again is told the same, whoever is asked, and takes no more room.
+    assert sorted(ask_at_once([second, first], IN_FIRST_WAVE[:40])) == sorted(given)
+
+    # A boot that ends well makes room for two: its own, and one more. Told to one, known to all.
+    report(first, given[0])
+    fresh = [name for name in IN_FIRST_WAVE[:40] if name not in given]
+    wait_until(lambda: len(ask_at_once([second], fresh[:4])) == 2)
+    assert len(ask_at_once(started, fresh[4:])) == 0
+
+    # One is killed in the midst of questions; another takes its place, and nothing is forgotten.
+    with ThreadPoolExecutor(8) as pool:
+        asking = [pool.submit(ask_quietly, first, name) for name in fresh[4:12]]
+        first.kill()
+        assert not any(one.result() for one in asking)
+    started[0] = HotfixReplica(cluster, depot, tmp_path)
+    started[0].wait_until_ready()
+    assert len(ask_at_once(started, fresh[4:])) == 0
+    assert len(ask_at_once(started, [*given[1:], *fresh[:4]])) == 3
+
+
+def ask_quietly(replica: HotfixReplica, machine: str) -> bool:
+    """Ask one that may die meanwhile."""
+    try:
+        return offered(replica, machine)
+    except OSError:
+        return False
+
+
+def test_a_bad_fix_is_halted_by_all_and_a_proof_that_was_used_proves_nothing_to_another(
+    cluster: TestCluster, admin: KubeClient, depot: Depot, started: list[HotfixReplica]
+) -> None:
+    first, second = started
+    given = ask_at_once(started, IN_FIRST_WAVE[:8])
+    assert len(given) == 2
+
+    report(first, given[0], good=False)
+    report(second, given[1], good=False)
+    # The same run told to another is not a second voice, and changes nothing.
+    report(second, given[0], good=False)
+
+    for replica in started:
+        wait_until(lambda it=replica: not offered(it, given[0]))  # type: ignore[misc]
+        assert ask_at_once([replica], IN_FIRST_WAVE) == []
+    assert shown_status(admin, depot) == {
+        "state": "published, halted: 2 of 2 boots with it failed, 0 of 0 without it",
+        "reach": "nobody",
+        "have": 0,
+        "lack": 0,
+        "lacking": [],
+    }
+
+    once = token_of("once", uses=1)
+    assert first.ask(once, "once")[0] == 200
+    for replica in (second, first):
+        assert replica.ask(once, "once")[0] == 401
+    twice = token_of("twice", uses=2)
+    statuses = [replica.ask(twice, "twice")[0] for replica in (first, second, first, second)]
+    assert statuses == [200, 200, 401, 401]
+
+    for replica in started:
+        assert replica.end() == 0
+        assert "Traceback" not in replica.log.read_text()
+    check_rights(cluster, "fairlead-hotfix")
+    kept = cluster.kubectl("-n", HOME, "get", "hotfixledgers", "-o", "name").split()
+    assert f"hotfixledger.fairlead.dev/fairlead-node-{BASE}" in kept
+
+
+def shown_status(admin: KubeClient, depot: Depot) -> object:
+    """What an operator writes about the fix."""
+    around = Around(
+        published=PublishedFixes(depot.directory),
+        machines=lambda: (),
+        acts=lambda: True,
+        changed=lambda: None,
+        tell=pytest.fail,
+    )
+    HotfixCopies(admin, HOME, around).look()
+    found = admin.find(HOTFIXES, FIX, HOME)
+    return found and found["status"]
+
+
+def test_questions_without_an_offer_cost_no_write_each(
+    admin: KubeClient, depot: Depot, started: list[HotfixReplica]
+) -> None:
+    fix = replace(make_fix(published_at=START), everyone=True)
+    depot.write_catalog(make_catalog([fix]))
+    for replica in started:
+        wait_until(lambda it=replica: len(ask_at_once([it], IN_FIRST_WAVE[:4])) == 4)  # type: ignore[misc]
+    before = writes_of(admin)
+
+    given = ask_at_once(started, [f"plain-{number}" for number in range(100)])
+
+    assert len(given) == 100
+    # Each replica writes what waited for company once in five seconds.
+    assert writes_of(admin) - before <= 4
+
+
+def writes_of(admin: KubeClient) -> int:
+    """How often the ledger of the base was written: its generation."""
+    found = admin.find(HOTFIX_LEDGERS, f"fairlead-node-{BASE}", HOME)
+    return int(found["metadata"]["generation"]) if found else 0
+
+
+def test_a_replica_without_an_api_server_offers_nothing_unproven_and_answers_the_rest(
+    cluster: TestCluster, started: list[HotfixReplica]
+) -> None:
+    first = started[0]
+    cluster.kill_server()
+    try:
+        assert first.get("/readyz")[0] == 503
+        assert not offered(first, IN_FIRST_WAVE[0])
+        assert not offered(first, IN_FIRST_WAVE[1])
+    finally:
+        cluster.start_server()
+    for replica in started:
+        replica.wait_until_ready()
+    wait_until(lambda: offered(first, IN_FIRST_WAVE[0]))
+
+
+def test_two_who_write_the_same_at_once_both_count(cluster: TestCluster, admin: KubeClient) -> None:
+    install(cluster, ["fairlead-hotfix"])
+    cluster.kubectl("-n", HOME, "delete", "hotfixledgers", "--all")
+    fix = replace(make_fix(published_at=START), wave=4)
+
+    def offers_of(number: int) -> int:
+        ledger, now = KubeLedger(admin, HOME), datetime.now(UTC)
+        machines = [f"r{number}-{one}" for one in range(10)]
+        return sum(ledger.offer(fix, asker_of(name), now) for name in machines)
+
+    with ThreadPoolExecutor(4) as pool:
+        assert sum(pool.map(offers_of, range(4))) == 2
+    assert KubeLedger(admin, HOME).standings([fix])[FIX].fixed.under_way == 2
+
+
+def test_what_sixty_threads_count_at_once_is_a_few_writes(
+    cluster: TestCluster, admin: KubeClient
+) -> None:
+    install(cluster, ["fairlead-hotfix"])
+    cluster.kubectl("-n", HOME, "delete", "hotfixledgers", "--all")
+    ledger, fix = KubeLedger(admin, HOME), make_fix(published_at=START)
+
+    def count_one(number: int) -> bool:
+        return count(ledger, boot(f"m{number}", fixed=True), datetime.now(UTC), fix)
+
+    with ThreadPoolExecutor(60) as pool:
+        assert all(pool.map(count_one, range(60)))
+
+    assert counted(ledger, fix)[0].good == 60
+    assert writes_of(admin) <= 12
+
+
+def asker_of(machine: str) -> Asker:
+    return Asker(component="fairlead-node", machine=machine, region="local", base=BASE)
