@@ -66,9 +66,12 @@ def test_the_story_works_in_a_fresh_clone_for_somebody_without_rights() -> None:
     assert [name for name in left if name.startswith("fairlead")] == []
 
 
+@pytest.mark.slow
 def test_the_story_of_the_readme_works_as_it_is_written(tmp_path: Path) -> None:
     told = tell(story_lines(), tmp_path, REPOSITORY)
-    said = {re.split(r"[ \t]+#|[ \t]+\$", line)[0].strip(): text for line, _, text in told}
+    said = {
+        re.split(r"[ \t]+#|[ \t]+\$(?=.*head)", line)[0].strip(): text for line, _, text in told
+    }
     codes = {line.split("#")[0].strip(): code for line, code, _ in told}
 
     assert codes.pop("fairlead plan -f workers.yaml") == 10
@@ -87,8 +90,12 @@ def test_the_story_of_the_readme_works_as_it_is_written(tmp_path: Path) -> None:
     assert "4 machines will be replaced because the pool's owner changed release.version" in planned
     order = re.search(r"order +(.*)", planned)
     assert order is not None
-    left = re.findall(r"MachineLeaves +(\S+) leaves", said["fairlead timeline workers"])
+    left = re.findall(r"MachineLeaves +\S+ +(\S+) leaves", said["fairlead timeline workers"])
     assert left == order[1].split(", ")
     assert "provisioned" in said["fairlead timeline"]
     assert "fetch-config" in said["fairlead timeline"]
+    fixed = said["fairlead explain $(fairlead machine list -o name | tail -1)"]
+    assert "It booted with the fix 202611.16.1, in the place of 202611.16.0." in fixed, told[-9:]
+    reached = re.compile(r"^202611\.16\.1 +published +everyone +1 ", re.M)
+    assert reached.search(said["fairlead hotfix status"])
     assert not (tmp_path / ".local/state/fairlead").exists()

@@ -272,6 +272,29 @@ def test_a_damaged_row_blocks_its_pool_and_names_it_while_others_go_on(
     assert before <= {path.name for path in away.directory.machines.iterdir()}
 
 
+def test_a_bit_that_flips_on_the_disk_is_told_while_the_control_plane_runs(
+    away: RunningPlane,
+) -> None:
+    away.run("up", "--detach")
+    away.until(lambda: away.ask("/v1/pools")["pools"][0]["state"] == "Settled")
+    assert away.ask("/v1/health")["damage"] == []
+    time.sleep(2)  # until all that was written is in the one file
+    content = away.directory.database.read_bytes()
+    at = content.index(b'"heading_for"')
+    with away.directory.database.open("r+b") as file:
+        file.seek(at)
+        file.write(b"#")
+
+    away.until(lambda: away.ask("/v1/health")["damage"] != [])
+
+    (damage,) = away.ask("/v1/health")["damage"]
+    assert damage.endswith("(pool workers)")
+    (pool,) = away.ask("/v1/pools")["pools"]
+    assert pool["state"] == "Blocked"
+    assert "fairlead restore FILE --over" in away.directory.log.read_text()
+    assert "damaged in" in fail(away, 4, "up", "--detach")
+
+
 def test_a_blocked_pool_is_told_of_as_soon_as_it_is_known(
     away: RunningPlane, tmp_path: Path
 ) -> None:
@@ -297,6 +320,7 @@ STOPPED_WORDS = [
 ]
 
 
+@pytest.mark.slow
 def test_every_command_says_within_two_seconds_that_the_control_plane_is_stopped(
     away: RunningPlane,
 ) -> None:
