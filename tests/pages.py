@@ -21,13 +21,17 @@ def run_page(page: Path, folder: Path, state: StateDirectory) -> list[tuple[int,
         f'fairlead() {{ local code=0; "{sys.executable}" -m fairlead "$@" || code=$?; '
         f'echo "$code $*" >> "{ran}"; }}\n'
     )
-    subprocess.run(
-        ["bash", "-eu", "-c", function + script_of(page)],
+    told = subprocess.run(
+        ["bash", "-eux", "-c", function + script_of(page)],
         cwd=folder,
         env={**os.environ, "FAIRLEAD_STATE": str(state.path)},
         check=True,
-        capture_output=True,
-        timeout=120,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=600,
     )
+    # Shown only where the test that called fails: then it is all that tells why.
+    sys.stdout.write(told.stdout)
     lines = [line.partition(" ") for line in ran.read_text().splitlines()]
     return [(int(code), words) for code, _, words in lines]

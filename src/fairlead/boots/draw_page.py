@@ -43,12 +43,14 @@ ol.bars{{display:none;list-style:none;padding:0}}ol.bars li{{margin:.5rem 0}}
 table{{border-collapse:collapse;width:100%;margin-top:1.5rem}}
 th,td{{text-align:left;padding:.2rem .6rem;border-bottom:1px solid #cbd5e1;vertical-align:top}}
 td.n,th.n{{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}}
-td.c{{overflow-wrap:anywhere}}
+td.c{{overflow-wrap:anywhere}}td.w{{white-space:nowrap}}
+p.owners{{display:none}}p.owners span{{display:inline-block;margin-right:.8rem}}
+p.owners i{{display:inline-block;width:10px;height:10px;border-radius:3px;margin-right:.3rem}}
 @media(prefers-color-scheme:dark){{body{{background:#020617;color:#e2e8f0}}\
 th,td{{border-color:#263349}}.track{{background:#263349}}\
 .failed td,p.failed,.why{{color:{STOPPED_COLOUR[1]}}}}}
 @media(max-width:{NARROW}px){{body{{margin:1rem auto;padding:0 .6rem}}\
-svg,table.spans{{display:none}}ol.bars{{display:block}}}}
+svg,table.spans{{display:none}}ol.bars,p.owners{{display:block}}}}
 """
 
 
@@ -72,6 +74,7 @@ def draw_page(timeline: BootTimeline) -> str:
 <p>{xml_text(timeline.title)}</p>
 <p class="verdict{failed}">{xml_text(timeline.verdict)}</p>
 {draw_svg(timeline)}
+{_owners()}
 <ol class="bars">
 {bars}
 </ol>
@@ -86,6 +89,12 @@ def draw_page(timeline: BootTimeline) -> str:
 </body>
 </html>
 """
+
+
+def _owners() -> str:
+    """Return whose each colour is, for the list; the drawing says so itself."""
+    shown = "".join(f'<span><i class="bar {owner}"></i>{owner}</span>' for owner in OWNERS)
+    return f'<p class="owners">{shown}</p>'
 
 
 def _marks(timeline: BootTimeline) -> str:
@@ -107,8 +116,9 @@ def _marks(timeline: BootTimeline) -> str:
 def _row(span: Span) -> str:
     kind = ' class="failed"' if has_failed(span) else ""
     return (
-        f'<tr{kind}><td style="padding-left:{0.6 + 1.2 * span.depth:g}rem">{xml_text(span.name)}'
-        f'</td><td>{xml_text(span.owner)}</td><td class="n">{duration(span.start_ms)}</td>'
+        f'<tr{kind}><td class="w" style="padding-left:{0.6 + 1.2 * span.depth:g}rem">'
+        f'{xml_text(span.name)}</td><td class="w">{xml_text(span.owner)}</td>'
+        f'<td class="n">{duration(span.start_ms)}</td>'
         f'<td class="n">{duration(span.took_ms)}</td><td>{xml_text(span.outcome)}</td>'
         f'<td class="c">{xml_text(span.cause)}</td></tr>'
     )
@@ -125,7 +135,7 @@ def _bar(span: Span, timeline: BootTimeline) -> str:
     outcome = "" if span.outcome in (DONE, UNFINISHED) else f", {span.outcome}"
     why = f'<div class="why">{xml_text(span.cause)}</div>' if has_failed(span) else ""
     return (
-        f'<li style="padding-left:{0.8 * span.depth:g}rem"><div class="what"><span>'
+        f'<li><div class="what"><span style="padding-left:{0.8 * span.depth:g}rem">'
         f'{xml_text(span.name)}</span><span class="took">{took}{xml_text(outcome)}</span></div>'
         f'<div class="track"><div class="bar {" ".join(kinds).strip()}" '
         f'style="margin-left:{left:.2f}%;width:{width:.2f}%"></div></div>{why}</li>'
