@@ -8,14 +8,19 @@ RUNTIME := $(VENV)/.runtime
 STAMP := $(VENV)/.installed
 RELEASE := $(VENV)/.release
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# Tests start some thousand processes: with bytecode kept, whatever the caller's shell says of it,
+# none of them compiles the same modules anew.
+PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header
 # LOCKED=1 installs what locks/ names, by hash, and nothing else.
 LOCKED ?=
 ARGS ?=
+# Tests at once in the suites of real machines.
+WORKERS ?= 2
 PREFIX ?= $(HOME)/.local
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check fix test slow demo demo-node manual agent bench bench-boot bench-fleet lock sbom dist
+.PHONY: help setup check fix test slow kube-tools test-kube demo demo-node manual agent bench bench-boot bench-fleet bench-kube lock sbom dist
 
 help: ## print this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -54,14 +59,14 @@ check: $(STAMP) ## format, lint, types, import contracts, Python floor of the ag
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/vermin --quiet --no-tips --violations --eval-annotations --target=3.10- src/fairlead/agent src/fairlead/contract src/fairlead/trust src/fairlead/errors.py
-	$(BIN)/python -m pytest --quiet tests/unit/inputs/test_registry.py tests/architecture/test_guards.py
+	$(PYTEST) --quiet tests/unit/inputs/test_registry.py tests/architecture/test_guards.py
 
 fix: $(STAMP) ## let the tools repair what they can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
 test: $(STAMP) ## the default tests (no root, under 3 minutes); ARGS="-k name" narrows
-	$(BIN)/python -m pytest -n 3 --dist worksteal -m "not slow and not root" $(ARGS)
+	$(PYTEST) -n 3 --dist worksteal -m "not slow and not root" $(ARGS)
 
 demo: $(RUNTIME) ## start a control plane and three nodes on this computer (no root)
 	@$(BIN)/fairlead up --detach $(ARGS)
@@ -79,7 +84,9 @@ bench: $(STAMP) ## what a boot and the control plane cost, as ratios in one run;
 	$(PYTHON) benchmarks/boot_cost.py
 	$(BIN)/python benchmarks/control_plane.py
 	$(BIN)/python benchmarks/answers.py
+	$(BIN)/python benchmarks/memory.py
 	$(BIN)/python benchmarks/door.py
+	$(BIN)/python benchmarks/hotfix_service.py
 
 bench-boot: $(STAMP) ## when the agent starts, in real boots, against the two models of AKS; needs root
 	$(BIN)/python benchmarks/boot_start.py $(ARGS)
@@ -87,8 +94,18 @@ bench-boot: $(STAMP) ## when the agent starts, in real boots, against the two mo
 bench-fleet: $(STAMP) ## 30 real nodes at once, each reporting back; ARGS="--nodes 5"; needs root
 	$(BIN)/python benchmarks/boot_fleet.py $(ARGS)
 
+bench-kube: $(STAMP) ## 5,000 pools on a real API server, beside kopf; 1,000 machines that roll; needs make kube-tools
+	$(BIN)/python benchmarks/kube_pools.py $(ARGS)
+	$(BIN)/python benchmarks/kube_rollout.py
+
 slow: $(STAMP) ## the long suites: 100,000 hostile inputs, every crash point, real boots; needs root
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m "slow or root" $(ARGS)
+	FAIRLEAD_ALL_EXAMPLES=1 $(PYTEST) -n $(WORKERS) --dist worksteal -m "(slow or root or hypothesis) and not kube" $(ARGS)
+
+kube-tools: $(STAMP) ## build API server, kubelet, Cluster API and others once, into the user's cache; needs Go
+	$(BIN)/python tests/kube/built_tools.py
+
+test-kube: $(STAMP) ## pools on a real API server, up to nodes that run pods; needs root and make kube-tools
+	$(PYTEST) -n $(WORKERS) --dist worksteal -m "kube and (slow or root)" $(ARGS)
 
 lock: $(RELEASE) ## write locks/ anew: every dependency with its hashes, as new as pyproject.toml allows
 	$(COMPILE) --upgrade --group build --output-file locks/build.txt
