@@ -15,8 +15,10 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gen
 # LOCKED=1 installs what locks/ names, by hash, and nothing else.
 LOCKED ?=
 ARGS ?=
-# Tests at once in the suites of real machines.
-WORKERS ?= 2
+# Tests at once in the suites of real machines. Boots wait more than they work: two leave 42 % of two
+# cores idle. Servers of Kubernetes work more.
+slow: WORKERS = 3
+test-kube: WORKERS = 2
 PREFIX ?= $(HOME)/.local
 
 .DEFAULT_GOAL := help
