@@ -378,7 +378,8 @@ def test_a_machine_whose_drain_is_stuck_is_forced_to_go(workers: Commands) -> No
 def test_a_pool_that_leaves_is_watched_until_it_is_gone(workers: Commands) -> None:
     workers.sleep()
     workers.run("pool", "delete", "workers", "--yes")
-    moved = threading.Timer(0.5, workers.settle)
+    # Seconds: on two busy cores a command takes more than one to begin to watch.
+    moved = threading.Timer(4.0, workers.settle)
     moved.start()
 
     watched = workers.run("rollout", "watch", "workers", "--timeout", "20")
