@@ -8,6 +8,7 @@ every fleet. How leaves are spelled is another number: spelling.py.
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 from fairlead.answers.words import LeafClass
 from fairlead.contract.canonical import canonical_bytes, digest_of, digest_of_text
@@ -35,6 +36,9 @@ CURRENT = Scheme()
 
 # A leaf may be there and hold nothing, which is hashed.
 _NOT_THERE = object()
+
+# Values that may be equal by == and spelled in two ways, although they are of one type.
+_NESTED = (dict, list)
 
 PURPOSES = {LeafClass.INTENT: "intent", LeafClass.PLATFORM: "platform"}
 
@@ -124,21 +128,37 @@ def spelled_otherwise(before: Leaves, after: Leaves) -> list[str]:
         if old is new:
             continue
         # Not by ==, for which 1, 1.0 and True are one, also inside of lists and mappings.
+        kind = type(new)
         if (
-            type(old) is not type(new)
+            type(old) is not kind
             or old != new
-            or (isinstance(new, dict | list) and repr(old) != repr(new))
+            or (kind is not str and isinstance(new, _NESTED) and repr(old) != repr(new))
         ):
             found.append(path)
     return sorted(found)
 
 
 def _half_hash(half: LeafClass, leaves: Leaves, content: SecretContent, scheme: Scheme) -> str:
+    found = {path: leaves[path] for path in sorted(leaves) if half_of(path, content) is half}
+    if half is LeafClass.PLATFORM:
+        spelled = Spelled(found)
+        if spelled.is_kept:
+            return _platform_hash(spelled, scheme.number)
+    return _hash_of_half(half, found, scheme)
+
+
+# One platform is the half of all pools, but for what a pool itself adds to it.
+@lru_cache(maxsize=1 << 8)
+def _platform_hash(spelled: Spelled, scheme: int) -> str:
+    found: Any = spelled.value
+    return _hash_of_half(LeafClass.PLATFORM, found, Scheme(scheme))
+
+
+def _hash_of_half(half: LeafClass, found: Leaves, scheme: Scheme) -> str:
+    """Return the hash of a half, given its leaves sorted by path."""
     # Pairs of a path and hexadecimal digits, each in its canonical spelling: so is the list.
     pairs = [
-        f'[{_spelled(path)},"{leaf_digest(path, leaves[path], scheme)}"]'
-        for path in sorted(leaves)
-        if half_of(path, content) is half
+        f'[{_spelled(path)},"{leaf_digest(path, value, scheme)}"]' for path, value in found.items()
     ]
     return digest_of_text(f"fairlead/{PURPOSES[half]}/{scheme.number}", f"[{','.join(pairs)}]")
 
