@@ -15,7 +15,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from functools import cache
@@ -64,8 +63,11 @@ def parse_value(kind: type[T], text: str) -> T:
     """Return the value that was kept as this text. Raises InputError by field."""
     hashable: Any = kind  # which mypy does not know of a type variable
     if not _spans_of(hashable) and OLD_FIELD not in text:
-        with suppress(msgspec.MsgspecError, UnicodeError, RecursionError):
+        # A look at a fleet reads some ten texts per pool: no `suppress`, which costs a context.
+        try:
             return msgspec.json.decode(text, type=kind)
+        except (msgspec.MsgspecError, UnicodeError, RecursionError):
+            pass  # it is read again below, which says what is wrong and where
     return convert_value(kind, parse_document(text))
 
 
@@ -84,9 +86,10 @@ def convert_value(kind: type[T], found: Json) -> T:
 
 def parse_document(text: str) -> Json:
     """Return the document that was kept as this text. Raises InputError if it is not JSON."""
-    with suppress(msgspec.DecodeError, UnicodeError, RecursionError):
+    try:
         return msgspec.json.decode(text)
-    # Half of a surrogate pair, or a number that is none, as Python writes them.
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        pass  # half of a surrogate pair, or a number that is none, as Python writes them
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -143,8 +146,10 @@ def _read_span(found: Json, path: tuple[str, ...]) -> None:
     for name in above:
         found = found.get(name) if isinstance(found, dict) else None
     if isinstance(found, dict) and type(found.get(last)) in (int, float):
-        with suppress(ValueError, OverflowError):
+        try:
             found[last] = timedelta(seconds=found[last])
+        except (ValueError, OverflowError):
+            return
 
 
 def _unreadable(kind: type, found: Json, message: str) -> InputError:

@@ -18,7 +18,7 @@ from fairlead.embedded.capacity import capacity_here
 from fairlead.embedded.not_applied import NOT_APPLIED
 from fairlead.embedded.store.database import Store
 from fairlead.errors import ConflictError, InputError, InvariantError
-from fairlead.kept_text import parse_value, render_value
+from fairlead.kept_text import convert_value, parse_document, parse_value, render_value
 from fairlead.rollout.machines import Machine, NodeSettings, Template
 
 BY_HAND = "deleted by hand"
@@ -95,11 +95,10 @@ class StoredMachines:
         )
         if row is None:
             return None
-        template = parse_value(Template, row["value"])
-        observed = row["observed_generation"]
-        if template.observed_generation == observed:
-            return template
-        return replace(template, observed_generation=observed)
+        found = parse_document(row["value"])
+        if isinstance(found, dict):
+            found["observed_generation"] = row["observed_generation"]
+        return convert_value(Template, found)
 
     def point_template(self, pool: str, template: Template) -> None:
         """Name another revision. Raises InvariantError if its pair does not exist."""
