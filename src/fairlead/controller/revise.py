@@ -7,6 +7,8 @@ settings leave the number of machines that the template was last told.
 
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
+from typing import Any
 
 from fairlead.answers.wait import Wait
 from fairlead.answers.words import Strategy, WaitFor
@@ -16,12 +18,14 @@ from fairlead.inputs.declared import declared_pool
 from fairlead.inputs.leaf import Leaves, Problem, Unusable
 from fairlead.inputs.parse import NodePool, is_stopped, parse_platform_config
 from fairlead.inputs.platform_inputs import PlatformInputs, Stub, with_code_defaults
+from fairlead.inputs.spelled import Spelled
 from fairlead.revision.hashing import revision_of
 from fairlead.revision.revision import Revision
 from fairlead.rollout.adoption import lacking_in
 from fairlead.rollout.policy import Policy, policy_of
 from fairlead.rollout.record import PoolRecord
 from fairlead.rollout.situation import Situation, scales
+from fairlead.rollout.window import FindZone, utc_only
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,7 +192,7 @@ def _policy_of(pool: NodePool, seen: Snapshot) -> tuple[Policy, Unusable | None]
         problem = pool.settings
     else:
         try:
-            return policy_of(pool.settings, seen.code.find_zone), None
+            return _policy_from(pool.settings, seen.code.find_zone), None
         except InputError as error:
             problem = Unusable((Problem(error.field, error.problem),))
     template = seen.template
@@ -199,6 +203,21 @@ def _policy_of(pool: NodePool, seen: Snapshot) -> tuple[Policy, Unusable | None]
     strategy = Strategy.IN_PLACE if is_in_place else Strategy.ROLLING
     kept = Policy(replicas=template.replicas, settings=template.settings, strategy=strategy)
     return kept, problem
+
+
+def _policy_from(settings: Leaves, find_zone: FindZone) -> Policy:
+    spelled = Spelled(settings)
+    # A window has the rules of its time zone, which are files of this computer and may change.
+    if "rollout.windows" in settings or not spelled.is_kept:
+        return policy_of(settings, find_zone)
+    return _policy_without_windows(spelled)
+
+
+# What an owner said holds for as long as it is said so. Some 2 KB each.
+@lru_cache(maxsize=1 << 12)
+def _policy_without_windows(spelled: Spelled) -> Policy:
+    settings: Any = spelled.value
+    return policy_of(settings, utc_only)
 
 
 def _leaves_of(pool: NodePool, platform: PlatformInputs, seen: Snapshot) -> Leaves | Unusable:

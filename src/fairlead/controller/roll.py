@@ -7,6 +7,7 @@ from dataclasses import replace
 from fairlead.answers.wait import Wait
 from fairlead.answers.words import WaitFor
 from fairlead.controller.pairs import refreshes
+from fairlead.controller.pointers import judged
 from fairlead.controller.revise import Wanted, adoption_waits, input_waits, situation_of
 from fairlead.controller.template import template_of
 from fairlead.decision.decision import Decision
@@ -23,10 +24,19 @@ from fairlead.timeline.conditions import PoolFacts
 
 
 def facts_after(
-    wanted: Wanted, decision: Decision, record: PoolRecord, waits: tuple[Wait, ...]
+    wanted: Wanted,
+    decision: Decision,
+    record: PoolRecord,
+    situation: Situation,
+    waits: tuple[Wait, ...],
 ) -> PoolFacts:
-    """Return the pool once the next steps are taken. waits: what keeps a target from being set."""
-    situation = situation_of(wanted, record)
+    """
+    Return the pool once failures are judged and the next steps are taken.
+
+    situation: that of the record. waits: what keeps a target from being set.
+    """
+    known, record = record, judged(record, situation)
+    situation = situation if record is known else situation_of(wanted, record)
     template = template_of(wanted, record, situation)
     record, plan, progress = _planned(wanted, record, situation, template)
     waits = input_waits(wanted) + adoption_waits(wanted, record) + waits

@@ -8,11 +8,12 @@ and a pair expires only after nothing names it.
 from dataclasses import replace
 from datetime import datetime
 
+from fairlead.answers.plan import Plan
 from fairlead.controller.adopt import with_adoption
 from fairlead.controller.conclude import shown_with, status_of, told, wake_of
 from fairlead.controller.observe import Snapshot
 from fairlead.controller.pairs import needed_pairs, problem_after, secrets_for
-from fairlead.controller.pointers import begun_with, judged, overdue_of, pointers_of
+from fairlead.controller.pointers import begun_with, overdue_of, pointers_of
 from fairlead.controller.revise import Wanted, revise, situation_of
 from fairlead.controller.roll import facts_after
 from fairlead.controller.template import setting_steps, template_steps
@@ -21,7 +22,7 @@ from fairlead.decision.decide import decide
 from fairlead.decision.decision import Decision, DeletePool
 from fairlead.inputs.leaf import Unusable
 from fairlead.revision.revision import Revision
-from fairlead.rollout.approval import agreed
+from fairlead.rollout.approval import Approval, agreed
 from fairlead.rollout.record import PoolRecord
 from fairlead.rollout.secrets import SecretPlan
 from fairlead.rollout.start import start
@@ -40,12 +41,8 @@ def think(seen: Snapshot, now: datetime) -> Thought:
     wanted = revise(seen, now)
     record, desired = pointers_of(wanted)
     goal, approved = agreed(seen.plan, record, desired)
-    decision = settled = _decision_of(wanted, record, goal)
-    begun, shown = start(decision, record, situation_of(wanted, record), approved)
-    if begun is not record and begun.target:
-        begun, settled = begun_with(wanted, begun, begun.target, desired)
-    begun, shown = with_adoption(wanted, decision, begun, shown)
-    facts = facts_after(wanted, settled, judged(begun, situation_of(wanted, begun)), shown.waits)
+    decision = _decision_of(wanted, record, goal)
+    facts, shown = _facts_of(wanted, record, decision, approved, desired)
     facts, secrets = _with_secrets(wanted, facts, desired)
     first = (*secrets.before, *template_steps(seen, facts.template))
     then = (*setting_steps(wanted, facts.machines), *facts.steps, *secrets.after)
@@ -62,6 +59,24 @@ def think(seen: Snapshot, now: datetime) -> Thought:
         status=status_of(wanted, facts),
     )
     return told(thought, wanted, facts)
+
+
+def _facts_of(
+    wanted: Wanted,
+    record: PoolRecord,
+    decision: Decision,
+    approved: Approval | None,
+    desired: Revision | Unusable,
+) -> tuple[PoolFacts, Plan]:
+    """Return the pool once what was decided is begun, and what a rollout would do."""
+    settled, situation = decision, situation_of(wanted, record)
+    begun, shown = start(decision, record, situation, approved)
+    if begun is not record and begun.target:
+        begun, settled = begun_with(wanted, begun, begun.target, desired)
+    begun, shown = with_adoption(wanted, decision, begun, shown)
+    # Of most pools nothing begins, and the record is handed on as it is.
+    situation = situation if begun is record else situation_of(wanted, begun)
+    return facts_after(wanted, settled, begun, situation, shown.waits), shown
 
 
 def _with_secrets(
