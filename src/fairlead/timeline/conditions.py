@@ -88,17 +88,15 @@ def conditions_of(
     """
     before = {condition.type: condition for condition in previous}
     found = []
-    for kind, status, reason, message in sorted(_rows(facts, sentence)):
-        known = before.get(kind)
-        since = known.since if known and known.status == status else now
+    for kind, status, reason, text in sorted(_rows(facts, sentence)):
+        known, message = before.get(kind), shortened(text, LONGEST_MESSAGE)
+        is_kept = known is not None and known.status == status
+        if known and is_kept and (known.reason, known.message) == (reason, message):
+            found.append(known)
+            continue
+        since = known.since if known and is_kept else now
         found.append(
-            Condition(
-                type=kind,
-                status=status,
-                reason=reason,
-                message=shortened(message, LONGEST_MESSAGE),
-                since=since,
-            )
+            Condition(type=kind, status=status, reason=reason, message=message, since=since)
         )
     return tuple(found)
 
