@@ -9,7 +9,7 @@ from fairlead.answering.edge import Edge, no_such
 from fairlead.answers.pool import PoolAnswer, PoolDetail, PoolStatus
 from fairlead.answers.reply import Platform
 from fairlead.controller.attempt import Failed, attempt
-from fairlead.controller.observe import World, observe
+from fairlead.controller.observe import World, observe, with_fixes_read
 from fairlead.controller.think import think
 from fairlead.errors import InputError
 from fairlead.proposal.plan import record_after
@@ -34,19 +34,27 @@ class PoolAnswers:
             raise no_such("pool", name, pools)
         return name
 
-    def listed(self, pool: str) -> PoolAnswer:
-        """Return a pool in short; one that cannot be read keeps no other from being listed."""
+    def listing(self) -> Callable[[str], PoolAnswer]:
+        """Return what tells of many pools, each as `listed` does, at one look at what is shared."""
+        return partial(self.listed, world=with_fixes_read(self._edge.world()))
+
+    def listed(self, pool: str, world: World | None = None) -> PoolAnswer:
+        """
+        Return a pool in short; one that cannot be read keeps no other from being listed.
+
+        world: where to look, unless as it is now.
+        """
         try:
-            return self.in_short(pool)
+            return self.in_short(pool, world)
         except InputError as error:
             return unreadable_pool(pool, str(error), self._edge.waits_beside(pool))
 
-    def in_short(self, pool: str) -> PoolAnswer:
-        """Return a pool in short. Raises InputError if it cannot be read."""
+    def in_short(self, pool: str, world: World | None = None) -> PoolAnswer:
+        """Return a pool in short. Raises InputError if it cannot be read. world: see listed."""
         now, besides = self._edge.now(), self._edge.waits_beside(pool)
 
         def answer() -> PoolAnswer:
-            seen = observe(pool, self._edge.world())
+            seen = observe(pool, world or self._edge.world())
             return pool_answer(seen, think(seen, now), now, besides)
 
         found = _tried(answer)

@@ -6,7 +6,7 @@ UnavailableError and the pass ends before it has written anything: trouble means
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from fairlead.answers.pool import PoolStatus
@@ -125,6 +125,12 @@ class World:
     code: Code = field(default_factory=Code)
     # What is published at this moment. Never raises: what cannot be read is told in it.
     read_fixes: Callable[[], Fixes] = no_fixes
+
+
+def with_fixes_read(world: World) -> World:
+    """Return the world with what is published read once, for a look at many pools."""
+    fixes = world.read_fixes()
+    return replace(world, read_fixes=lambda: fixes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,6 +2,7 @@
 
 from contextlib import suppress
 from dataclasses import fields
+from functools import lru_cache
 
 from fairlead.answers.leaf import LeafDifference
 from fairlead.answers.words import LeafClass
@@ -13,6 +14,7 @@ from fairlead.inputs.leaf import Json, Leaves, Unusable
 from fairlead.inputs.parse import parse_platform_config
 from fairlead.inputs.platform_inputs import PLATFORM
 from fairlead.inputs.registry import class_of, find_row, owner_of
+from fairlead.inputs.spelled import Spelled
 from fairlead.revision.difference import LeafChange
 
 
@@ -28,11 +30,18 @@ def platform_differences(before: Json, after: Json) -> tuple[LeafDifference, ...
 
 def in_place_differences(before: PoolDocuments, after: PoolDocuments) -> tuple[LeafDifference, ...]:
     """Return what differs between two pairs of documents and is applied in place."""
-    found = pool_differences(before.pool, after.pool)
+    # Under another platform most pools are what they were: the very same document.
+    found = () if before.pool is after.pool else pool_differences(before.pool, after.pool)
     with suppress(InputError):  # a platform that cannot be used changes nothing
-        found += platform_differences(before.platform, after.platform)
+        found += _differences_once(Spelled(before.platform), Spelled(after.platform))
     kept = [leaf for leaf in found if leaf.leaf_class is LeafClass.IN_PLACE]
     return tuple(sorted(kept, key=lambda leaf: leaf.leaf))
+
+
+# A change of the platform is asked about for every pool.
+@lru_cache(maxsize=4)
+def _differences_once(before: Spelled, after: Spelled) -> tuple[LeafDifference, ...]:
+    return platform_differences(before.value, after.value)
 
 
 def leaf_difference(change: LeafChange) -> LeafDifference:

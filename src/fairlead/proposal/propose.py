@@ -16,7 +16,13 @@ from fairlead.answers.wait import Wait
 from fairlead.answers.words import ChangeClass, WaitFor
 from fairlead.contract.canonical import digest_of
 from fairlead.controller.attempt import Failed, attempt
-from fairlead.controller.observe import PoolDocuments, Snapshot, World, observe
+from fairlead.controller.observe import (
+    PoolDocuments,
+    Snapshot,
+    World,
+    observe,
+    with_fixes_read,
+)
 from fairlead.controller.think import think
 from fairlead.controller.thought import Thought
 from fairlead.decision.decision import ReplaceMachines, Unknown
@@ -109,6 +115,7 @@ def propose(
     is_anew: as if nothing was approved yet, to be shown and approved. Otherwise a rollout that
     was approved and waits goes on as it was shown, unless a document asks for another one.
     """
+    world = with_fixes_read(world)
     known = _known(world, documents)
     declared = _declared(world, documents, known)
     platform = next(

@@ -87,7 +87,7 @@ class PoolRoutes:
             (pool, f"{marker} {failures[pool].count}" if pool in failures else marker)
             for pool, marker in self._pools.markers()
         ]
-        found = self._told.all(markers, self._plane.now(), self.answers.listed)
+        found = self._told.all(markers, self._plane.now(), self.answers.listing())
         return answered(Pools(pools=found))
 
     async def show(self, request: Request) -> Response:
