@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from fairlead.cli.clock import present
-from fairlead.cli.commands.kube.payload_server import address_of
+from fairlead.cli.commands.kube.served_app import address_of
 from fairlead.cli.output import stamp_lines
 from fairlead.decision.explain import moment
 from fairlead.embedded.hotfix.served_depot import Kept, ServedDepot

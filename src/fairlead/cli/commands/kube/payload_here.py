@@ -7,7 +7,8 @@ import signal
 from argparse import Namespace
 
 from fairlead.cli.clock import present
-from fairlead.cli.commands.kube.payload_server import PayloadServer, address_of, listening_of
+from fairlead.cli.commands.kube.payload_server import PayloadServer
+from fairlead.cli.commands.kube.served_app import address_of, listening_of
 from fairlead.cli.output import stamp_lines
 from fairlead.decision.explain import moment
 from fairlead.embedded.serve.log import Log

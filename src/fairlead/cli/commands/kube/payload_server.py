@@ -1,21 +1,14 @@
-"""The payload service over an API server: its port, its certificate, its threads."""
+"""The payload service over an API server: what it answers, and its threads."""
 
 from __future__ import annotations
 
 import asyncio
-import socket
 from collections import Counter
-from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fairlead.cli.clock import present
-from fairlead.embedded.certificates.authority import Certificates
-from fairlead.embedded.serve.door import PAYLOADS, Door, fitted, raise_descriptor_limit
+from fairlead.cli.commands.kube.served_app import Listening, ServedApp
 from fairlead.embedded.serve.log import Log
-from fairlead.embedded.serve.reloading import LOOK_S, Reloading
-from fairlead.embedded.serve.server import make_server
-from fairlead.errors import InputError
 from fairlead.kube.cluster_api.workload import KubeJoins
 from fairlead.kube.serve.own_question import problem_of
 from fairlead.kube.serve.payloads import KubePayloads
@@ -25,20 +18,6 @@ from fairlead.payload.app import make_app
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
-LAST_PORT = 65535
-
-# Where a service that listens everywhere reaches itself.
-OWN = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - what was asked for
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Listening:
-    """Where payloads are served, and the PEM files of its certificate."""
-
-    address: tuple[str, int]
-    certificate: Path
-    key: Path
 
 
 class PayloadServer:
@@ -52,39 +31,20 @@ class PayloadServer:
         app = make_app(
             source, present, joins, lambda error: log.tell(f"a request: {error!r}"), self.threads
         )
-        bound = socket.create_server(listening.address)
-        self._own = (OWN.get(listening.address[0], listening.address[0]), bound.getsockname()[1])
-        door = Door(bound, fitted(PAYLOADS, raise_descriptor_limit()))
-        certificates = Certificates(
-            ca_pem="", certificate_file=listening.certificate, key_file=listening.key
-        )
-        self._server = make_server(_counting(app, self.answered), door, certificates)
-        self._reloading = Reloading(self._server, certificates, log)
-        self._tasks: list[asyncio.Task[None]] = []
+        self._served = ServedApp(_counting(app, self.answered), listening, log)
 
     def start(self) -> None:
         """Begin to serve, in this event loop."""
-        loop = asyncio.get_running_loop()
-        self._tasks = [
-            loop.create_task(self._server.serve([self._server.door])),
-            loop.create_task(self._look()),
-        ]
+        self._served.start()
 
     async def close(self) -> None:
         """Let answers under way end."""
-        self._server.should_exit = True
-        for task in self._tasks:
-            await task
+        await self._served.close()
         await asyncio.to_thread(self.threads.close)
 
     def problem(self) -> str:
         """Return why machines are not served, or ''. For another thread than the loop's."""
-        return problem_of(*self._own)
-
-    async def _look(self) -> None:
-        while not self._server.should_exit:
-            self._reloading.look()
-            await asyncio.sleep(LOOK_S)
+        return problem_of(*self._served.own)
 
 
 def _counting(app: ASGIApp, answered: Counter[int]) -> ASGIApp:
@@ -97,23 +57,3 @@ def _counting(app: ASGIApp, answered: Counter[int]) -> ASGIApp:
         await app(scope, receive, noted)
 
     return counted
-
-
-def listening_of(
-    flags: tuple[str, str, str], listen: str, certificate: Path | None, key: Path | None
-) -> Listening:
-    """Return what was asked for; flags: what each is called. Raises InputError."""
-    if certificate is None or key is None:
-        raise InputError(
-            f"{flags[0]} needs {flags[1]} and {flags[2]}",
-            hint="machines send their tokens there: it is never served without TLS",
-        )
-    return Listening(address=address_of(flags[0], listen), certificate=certificate, key=key)
-
-
-def address_of(flag: str, text: str) -> tuple[str, int]:
-    """Return host and port of a flag's value. Raises InputError."""
-    host, _, port = text.rpartition(":")
-    if not port.isdigit() or int(port) > LAST_PORT:
-        raise InputError(f"found {flag} {text!r}, expected HOST:PORT")
-    return host.strip("[]") or "0.0.0.0", int(port)  # noqa: S104 - as was asked
