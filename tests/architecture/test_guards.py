@@ -336,6 +336,7 @@ DECISIONS = {
     "0042-a-status-alone-wakes-nobody.md": "24c66f6238779bc5",
     "0043-a-ledger-over-the-api-server.md": "9182ae445aadcc51",
     "0044-the-bars-of-a-boot.md": "5fe765483e8d5bd2",
+    "0045-in-place-or-not-at-all.md": "f943cc8928290f02",
 }
 
 

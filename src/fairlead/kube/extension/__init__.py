@@ -1,0 +1,1 @@
+"""What Cluster API asks before and while it changes machines in place: its runtime hooks."""
