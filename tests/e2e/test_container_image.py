@@ -81,7 +81,7 @@ def test_the_image_is_built_as_its_file_says_and_runs_every_program_without_righ
     fairlead = "/opt/fairlead/bin/fairlead"
 
     assert buildah.run(container, "id", "-u") == "65532"
-    for command in ("operator", "payload", "hotfix serve"):
+    for command in ("operator", "payload", "extension", "hotfix serve"):
         says = buildah.run(container, fairlead, *command.split(), "--help")
         assert says.startswith(f"usage: fairlead {command}")
     # What each of them needs beside the standard library is there.

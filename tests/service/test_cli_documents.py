@@ -20,11 +20,12 @@ from shared_cases import REPOSITORY
 
 # done, machines would be disturbed, waits for a person
 EXPECTED = (0, 10, 4)
-# hotfix and keys: test_hotfix_examples.py, which has a depot for them. operator, payload: they run
-# until they are told to end, against a cluster: tests/kube/test_deployed.py.
+# hotfix and keys: test_hotfix_examples.py, which has a depot for them. operator, payload,
+# extension: they run until they are told to end, against a cluster: tests/kube/test_deployed.py and
+# test_extension.py.
 APART = (
     *("up", "down", "restore", "schema", "completion", "userdata", "hotfix", "keys"),
-    *("operator", "payload"),
+    *("operator", "payload", "extension"),
 )
 
 

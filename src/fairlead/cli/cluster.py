@@ -48,6 +48,7 @@ ELSEWHERE = {
     "down": "kubectl delete -k deploy/kube removes the operator; machines run on",
     "operator": "leave out --kube: the operator has --kubeconfig and --context of its own",
     "payload": "leave out --kube: the payload service has --kubeconfig and --context of its own",
+    "extension": "leave out --kube: the extension has --kubeconfig and --context of its own",
     "backup": "everything is in the cluster's etcd, and is backed up with it",
     "restore": "everything is in the cluster's etcd, and is restored with it",
     "certificates": "the payload service's certificate is the Secret fairlead-payload-tls",

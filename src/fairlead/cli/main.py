@@ -34,6 +34,7 @@ GROUPS = {
     "down": ("up:add_down", "stop the control plane; its machines stay or go"),
     "operator": ("kube.operator", "run the control plane of a cluster, as a process in it"),
     "payload": ("kube.payload", "serve the machines of a cluster, as a process in it"),
+    "extension": ("kube.extension", "let Cluster API change machines in place, as a process in it"),
     "backup": ("backup:add_backup", "keep all that a control plane knows in one file"),
     "restore": ("backup:add_restore", "go back to a backup, or take a damaged database as it is"),
     "pool": ("pool", "pools of machines: list, show, scale, pause, resume, force"),

@@ -21,6 +21,7 @@ ALONE = {
     "down",
     "operator",
     "payload",
+    "extension",
     "schema",
     "completion",
     "userdata",
