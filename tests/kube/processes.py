@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
+from functools import partial
 from http.client import HTTPConnection, HTTPSConnection
 from pathlib import Path
 from ssl import create_default_context
@@ -147,10 +148,23 @@ class PayloadProcess(ServingProcess):
         return self.request(token, machine, "/v1/boot-report", body)[0]
 
 
-# What each account may do that shows whether its rights count.
+class ExtensionProcess(ServingProcess):
+    """A replica of the runtime extension of Cluster API."""
+
+    def __init__(self, cluster: TestCluster, directory: Path) -> None:
+        super().__init__(
+            *(cluster, directory, "extension", "extension"),
+            *("--listen", f"{LOOPBACK}:{{port}}"),
+            *("--certificate", "{certificate}", "--key", "{key}"),
+        )
+
+
+# What each account may do that shows whether its rights count. Kinds that every server of these
+# tests has: of one that a server does not know, kubectl says no whatever was granted.
 RIGHTS = {
     "fairlead-operator": ("list", "noderevisions.fairlead.dev", "-A"),
     "fairlead-payload": ("list", "noderevisions.fairlead.dev", "-A"),
+    "fairlead-extension": ("create", "events.events.k8s.io", "-A"),
     "fairlead-hotfix": ("update", "hotfixledgers.fairlead.dev", "-n", HOME),
 }
 
@@ -164,7 +178,7 @@ def install(cluster: TestCluster, accounts: Iterable[str] = tuple(RIGHTS)) -> No
     cluster.kubectl("apply", "--server-side", "--force-conflicts", "-k", str(OVERLAY))
     for account in accounts:
         words = ["auth", "can-i", *RIGHTS[account], f"--as={account_of(account)}"]
-        wait_until(lambda words=words: said_yes(cluster, words))  # type: ignore[misc]
+        wait_until(partial(said_yes, cluster, words), partial(" ".join, words))
 
 
 def said_yes(cluster: TestCluster, words: list[str]) -> bool:

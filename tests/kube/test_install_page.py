@@ -28,7 +28,7 @@ podman() { :; }
 fairlead() { :; }
 kubectl() {
   case "$1 ${2-}" in
-    "wait "*|"get machines") ;;
+    "wait "*|"get machines"|"create -f"|*" machinedeployment") ;;
     *) command kubectl "$@" ;;
   esac
 }
@@ -76,6 +76,7 @@ def test_the_page_about_kubernetes_works_as_printed(cluster: TestCluster, tmp_pa
     admin = connect(cluster.admin)
     found, _ = admin.list_all(DEPLOYMENTS, "fairlead-system")
     assert sorted(one["metadata"]["name"] for one in found) == [
+        "fairlead-extension",
         "fairlead-hotfix",
         "fairlead-operator",
         "fairlead-payload",
