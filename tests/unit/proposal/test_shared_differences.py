@@ -26,7 +26,8 @@ STUBS: tuple[dict[str, Any], ...] = (
 def test_differences_in_place_are_those_of_both_documents(
     before: dict[str, Any], after: dict[str, Any]
 ) -> None:
-    pools = [pool_document(), pool_document(replicas=7), pool_document(replicas=True)]
+    # The last three are one pool by ==, and three by what they say.
+    pools = [pool_document(), *(pool_document(replicas=count) for count in (7, 1, True, 1.0))]
     platforms = platform_document(**before), platform_document(**after)
     for old in pools:
         for new in pools:
@@ -39,6 +40,24 @@ def test_differences_in_place_are_those_of_both_documents(
                 expected += platform_differences(*platforms)
             kept = [leaf for leaf in expected if leaf.leaf_class is LeafClass.IN_PLACE]
             assert list(found) == sorted(kept, key=lambda leaf: leaf.leaf)
+
+
+@pytest.mark.parametrize("length", [100, 20_000, 2_000_000])
+def test_platforms_that_differ_at_their_end_alone_are_told_apart(length: int) -> None:
+    ends = {}
+    for end in "ab":
+        stub = {"endpoint": "https://one.test", "ca": "C" * length + end}
+        before, after = platform_document(), platform_document(stub=stub)
+        found = in_place_differences(
+            PoolDocuments(pool=pool_document(), platform=before),
+            PoolDocuments(pool=pool_document(), platform=after),
+        )
+        ends[end] = {leaf.leaf: str(leaf.after)[-1] for leaf in found}
+
+    assert ends == {
+        "a": {"platform.stub.ca": "a", "platform.stub.endpoint": "t"},
+        "b": {"platform.stub.ca": "b", "platform.stub.endpoint": "t"},
+    }
 
 
 def test_a_look_at_many_pools_asks_once_what_is_published() -> None:
