@@ -12,6 +12,8 @@ from fairlead.inputs import declared
 from fairlead.inputs.defaults import DEFAULTS, REACHING
 from fairlead.inputs.leaf import Json
 from fairlead.inputs.platform_inputs import CODE_DEFAULTS
+from fairlead.inputs.remembered import Remembered
+from fairlead.revision import node_config_text
 from fairlead.sim.world import SimWorld
 from transitions.pool_worlds import POOL, edit, names, settled_world, template_writes
 
@@ -54,8 +56,9 @@ def sparse_world(**spec: Any) -> SimWorld:
 
 
 def forget_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Parse every document again, as another process would."""
-    monkeypatch.setattr(declared, "_REMEMBERED", declared._Remembered())
+    """Parse every document and render it again, as another process would."""
+    monkeypatch.setattr(node_config_text, "_RENDERED", Remembered(node_config_text.MOST_TEXT))
+    monkeypatch.setattr(declared, "_REMEMBERED", Remembered(declared.MOST_TEXT))
 
 
 def edit_chrony(world: SimWorld, **fields: Any) -> None:

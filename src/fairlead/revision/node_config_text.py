@@ -8,8 +8,6 @@ raise CODE_DEFAULTS["renderer"] with it.
 """
 
 from collections.abc import Mapping
-from functools import lru_cache
-from typing import Any
 
 from fairlead.answers.words import LeafClass
 from fairlead.contract.json_text import encode_json
@@ -18,7 +16,7 @@ from fairlead.contract.node_settings import KUBELET, problems_of
 from fairlead.errors import InputError
 from fairlead.inputs.leaf import Json, Leaves
 from fairlead.inputs.registry import class_of
-from fairlead.inputs.spelled import Spelled
+from fairlead.inputs.remembered import Remembered
 from fairlead.revision.spelling import whole_value
 
 # leaf: where its value goes, as it is.
@@ -44,18 +42,25 @@ PROXY_IMAGE = ("proxyImage", "platform.proxy.image")
 
 _MERGED = (*NO_PROXY, *API_SERVER, *PROXY_IMAGE, "platform.metadataAddress")
 
+# Characters of leaves and of what they render to: some 3,000 pools of a few files. A pool that
+# holds a platform change is rendered by everybody who looks at it: by the change that is shown,
+# by the pass that follows, by every list.
+MOST_TEXT = 8 << 20
+# One that takes more would put a hundred others out.
+LARGEST_KEPT = MOST_TEXT >> 7
+
+_RENDERED: Remembered[str] = Remembered(MOST_TEXT)
+
 
 def render_node_config(leaves: Leaves) -> str:
     """Return the node config as text. Raises InputError by leaf if the contract refuses it."""
-    spelled = Spelled(leaves)
-    return _render_once(spelled) if spelled.is_kept else _render(leaves)
-
-
-# Pools that are alike have one text, and a change of the platform looks at all of them.
-@lru_cache(maxsize=1 << 8)
-def _render_once(spelled: Spelled) -> str:
-    leaves: Any = spelled.value
-    return _render(leaves)
+    spelled = repr(leaves)
+    if (known := _RENDERED.find(spelled)) is not None:
+        return known
+    text = _render(leaves)
+    if len(spelled) <= LARGEST_KEPT:
+        _RENDERED.keep(spelled, text, len(text))
+    return text
 
 
 def _render(leaves: Leaves) -> str:
