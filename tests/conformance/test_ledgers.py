@@ -25,10 +25,11 @@ Another = Callable[[], Ledger]
 @pytest.fixture(params=["file", ON_A_CLUSTER])
 def another(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Another]:
     made: list[Ledger] = []
+    # Here, so that it is there until the last ledger is closed.
+    client = request.getfixturevalue("hotfix_client") if request.param == "kube" else None
 
     def make() -> Ledger:
-        if request.param == "kube":
-            client = request.getfixturevalue("hotfix_client")
+        if client is not None:
             # Nothing waits for company: what a test counted it looks for at once.
             made.append(KubeLedger(client, HOME, company_s=0))
         else:

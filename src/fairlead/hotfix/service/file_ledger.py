@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 
 from fairlead.hotfix.campaign import takes
 from fairlead.hotfix.catalog import Fix
 from fairlead.hotfix.service.ledger import (
+    FORGOTTEN_AFTER,
     MOST_GOOD,
     MOST_NOTES,
     SILENT,
@@ -26,8 +27,7 @@ from fairlead.hotfix.service.ledger import (
 from fairlead.hotfix.service.ledger_file import LedgerFile
 from fairlead.hotfix.service.standing import Standing, advance_campaigns, read_standings
 
-# A machine that nobody heard of for so long is no longer anybody's; and how many are kept at all.
-FORGOTTEN_AFTER = timedelta(days=180)
+# Machines that are kept at all.
 MOST_MACHINES = 1_000_000
 
 # Rows at a time, so that no boot waits for a tidy ledger.

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from fairlead.errors import UnavailableError
 from fairlead.hotfix.campaign import Boots, Campaign
@@ -57,6 +58,23 @@ class Reach:
     def lack(self) -> int:
         """Machines of its base whose last boot did not have it."""
         return sum(one.lack for one in self.regions)
+
+
+class KnownFleet(Protocol):
+    """
+    What a ledger knows, to read only. Every operation may raise UnavailableError.
+
+    Two read it: Fleet below, and kube/ledger/fleet_reach.py what replicas in a cluster counted.
+    """
+
+    def reach_of(self, fixes: Iterable[Fix]) -> tuple[Reach, ...]:
+        """Return how far these fixes came."""
+
+    def lacking(self, fix: Fix, most: int) -> tuple[str, ...]:
+        """Return machines of the fix's base whose last boot did not have it, by name."""
+
+    def having(self, fix: Fix, most: int) -> tuple[str, ...]:
+        """Return machines whose last boot had the fix, by name."""
 
 
 class Fleet:

@@ -29,6 +29,9 @@ from fairlead.hotfix.service.standing import Standing, epoch_of
 SILENT_AFTER = timedelta(minutes=30)
 SILENT = "asked, and never said how the boot ended"
 
+# A machine that nobody heard of for so long is no longer anybody's.
+FORGOTTEN_AFTER = timedelta(days=180)
+
 # Good boots of one machine with one fix that count.
 MOST_GOOD = 3
 

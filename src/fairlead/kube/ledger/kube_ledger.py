@@ -3,7 +3,8 @@ The ledger of replicas that share nothing but an API server: see hotfix/service/
 
 One HotfixLedger for each component and base. An offer of a fix that comes in waves, and the end of
 a boot with it, are answered when they are written. Everything else waits for company: questions
-without an offer and boots without such a fix, which a replica that is killed takes with it.
+without an offer and boots without such a fix, which a replica that is killed takes with it. What
+machines have and why boots failed is told to people, and decides nothing: fleet_parts.py.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from fairlead.hotfix.service.ledger import Asker, EndedBoot, waving
 from fairlead.hotfix.service.standing import Standing
 from fairlead.kube.client import KubeClient
 from fairlead.kube.ledger import line as lines
+from fairlead.kube.ledger.fleet_parts import FleetParts
 from fairlead.kube.ledger.line import Line
 from fairlead.kube.ledger.line_text import LINE_FORM
 from fairlead.kube.ledger.shared_text import SharedText
@@ -38,6 +40,7 @@ class KubeLedger:
         self._client = client
         self._namespace = namespace
         self._company_s = company_s
+        self._fleet = FleetParts(client, namespace)
         self._lines: dict[tuple[str, str], SharedText[Line]] = {}
         self._lock = threading.Lock()
         self._flush_at = time.monotonic() + self._company_s
@@ -56,7 +59,10 @@ class KubeLedger:
     def offer(self, fix: Fix, asker: Asker, now: datetime) -> bool:
         """Offer a fix, unless its campaign has no room; say which."""
         shared = self._line(fix.component, fix.base)
-        return shared.change(lambda line: lines.offer(line, fix, asker.machine, now))
+        is_offered = shared.change(lambda line: lines.offer(line, fix, asker.machine, now))
+        if is_offered:
+            self._fleet.note(asker, fix.version, now)
+        return is_offered
 
     def has_had(self, fix: Fix, asker: Asker) -> bool:
         """Say whether a machine was offered this fix before, or booted with it."""
@@ -65,6 +71,7 @@ class KubeLedger:
     def note(self, asker: Asker, version: str, now: datetime) -> None:
         """Note, a moment later, that a machine asked and what it was told."""
         at = lines.moment_of(now)
+        self._fleet.note(asker, version, now)
         if asker.base:
             self._line(asker.component, asker.base).later(
                 lambda line: lines.note(line, asker.machine, version, at)
@@ -73,6 +80,7 @@ class KubeLedger:
     def count(self, boot: EndedBoot, fixes: Sequence[Fix], now: datetime) -> bool:
         """Count a boot that ended, and let campaigns follow; False if it was counted before."""
         component, base = boot.asker.component, boot.asker.base
+        self._fleet.end_boot(boot, now)
         if not base:
             return True
         shared, ours = self._line(component, base), waving(fixes, component, base)
@@ -87,6 +95,7 @@ class KubeLedger:
 
     def forget(self, component: str, machine: str) -> None:
         """Drop a machine that is gone."""
+        self._fleet.forget(component, machine)
         for (one, _), shared in list(self._lines.items()):
             if one == component:
                 shared.change(lambda line: lines.forget(line, machine))
@@ -107,10 +116,12 @@ class KubeLedger:
         if time.monotonic() >= self._flush_at:
             self._flush_at = time.monotonic() + self._company_s
             self._flush()
+            self._fleet.write()
 
     def close(self) -> None:
         """Write what waits."""
         self._flush()
+        self._fleet.write(is_last=True)
 
     def _flush(self) -> None:
         for shared in self._known():

@@ -15,8 +15,9 @@ from __future__ import annotations
 import random
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
 from fairlead.errors import ConflictError, FairleadError, UnavailableError
@@ -83,13 +84,22 @@ class _Queue:
 
 
 class SharedText(Generic[S]):
-    """One of them. Every operation may raise UnavailableError."""
+    """One of them, made with these labels. Every operation may raise UnavailableError."""
 
-    def __init__(self, client: KubeClient, namespace: str, name: str, form: Form[S]) -> None:
+    def __init__(
+        self,
+        client: KubeClient,
+        namespace: str,
+        name: str,
+        form: Form[S],
+        *,
+        labels: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         self._client = client
         self._namespace = namespace
         self._name = name
         self._form = form
+        self._labels = dict(labels)
         self._queue = _Queue()
         self._known: _Known | None = None
         self._read_at = -FRESH_S
@@ -101,6 +111,16 @@ class SharedText(Generic[S]):
     def problem(self) -> str:
         """Why the last look or change failed, or ''."""
         return self._problem
+
+    @property
+    def size(self) -> int:
+        """How many characters it has, as far as is known here."""
+        return len(self._known.text) if self._known else 0
+
+    @property
+    def has_later(self) -> bool:
+        """Whether a change waits for company."""
+        return bool(self._queue.later)
 
     def state(self) -> S:
         """Return what is known here, which is not to be changed; looked up the first time."""
@@ -140,7 +160,7 @@ class SharedText(Generic[S]):
 
     def flush(self) -> None:
         """Make the changes that wait for company."""
-        if self._queue.later:
+        if self.has_later:
             self.change(lambda _: None)
 
     def change(self, work: Callable[[S], T]) -> T:
@@ -257,7 +277,8 @@ class SharedText(Generic[S]):
         try:
             if found is None:
                 about = {"apiVersion": HOTFIX_LEDGERS.api_version, "kind": HOTFIX_LEDGERS.kind}
-                metadata = {"name": self._name, "namespace": self._namespace}
+                place = {"name": self._name, "namespace": self._namespace}
+                metadata = {**place, "labels": self._labels}
                 made = {**about, "metadata": metadata, "spec": spec}
                 self._learn(self._client.create(HOTFIX_LEDGERS, made))
             else:

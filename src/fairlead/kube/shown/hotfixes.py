@@ -24,7 +24,7 @@ from fairlead.kube.answer import Object
 from fairlead.kube.client import KubeClient
 from fairlead.kube.cluster_api.deployment import AGENT
 from fairlead.kube.ledger.kube_ledger import line_name
-from fairlead.kube.ledger.line import campaign_of
+from fairlead.kube.ledger.line import Line, campaign_of
 from fairlead.kube.ledger.line_text import read_line
 from fairlead.kube.names import owner_of
 from fairlead.kube.resource import HOTFIX_LEDGERS, HOTFIXES
@@ -115,20 +115,27 @@ class HotfixCopies:
 
     def _write(self, fixes: Iterable[Fix]) -> None:
         there, _ = self._client.list_all(HOTFIXES, self._namespace)
-        ledgers, _ = self._client.list_all(HOTFIX_LEDGERS, self._namespace)
-        kept = {one["metadata"]["name"]: one["spec"]["kept"] for one in ledgers}
         known = {one["metadata"]["name"]: one for one in there}
+        lines: dict[str, Line | None] = {}
         for fix in fixes:
             wanted = hotfix_object(fix, self._namespace)
             before = known.get(fix.version, {})
             if before.get("spec") != wanted["spec"]:
                 self._client.apply(HOTFIXES, wanted)
-            text = kept.get(line_name(fix.component, fix.base))
-            campaign = campaign_of(read_line(text), fix) if text else None
+            line = self._line_of(fix, lines)
+            campaign = campaign_of(line, fix) if line else None
             status = hotfix_status(fix, self.reach[fix.version], campaign)
             if before.get("status") != status:
                 about = {name: wanted[name] for name in ("apiVersion", "kind", "metadata")}
                 self._client.apply(HOTFIXES, {**about, "status": status}, "status")
+
+    def _line_of(self, fix: Fix, lines: dict[str, Line | None]) -> Line | None:
+        """Return what replicas count of this base, read once; None if none of them counts."""
+        name = line_name(fix.component, fix.base)
+        if name not in lines:
+            found = self._client.find(HOTFIX_LEDGERS, name, self._namespace)
+            lines[name] = read_line(found["spec"]["kept"]) if found else None
+        return lines[name]
 
 
 def agents_of(machines: Iterable[Object]) -> Counter[tuple[str, str]]:
