@@ -2,11 +2,12 @@
 
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,7 +21,7 @@ from fairlead.kube.resource import HOTFIX_LEDGERS, HOTFIXES
 from fairlead.kube.shown.hotfixes import Around, HotfixCopies
 from kube.cluster import TestCluster
 from kube.fleet import wait_until
-from kube.hotfix_replica import HotfixReplica
+from kube.hotfix_replica import AKS, HotfixReplica
 from kube.processes import HOME, install
 from kube.rights import check_rights
 from ledger_boots import boot, count, counted
@@ -177,6 +178,60 @@ def shown_status(admin: KubeClient, depot: Depot) -> object:
     HotfixCopies(admin, HOME, around).look()
     found = admin.find(HOTFIXES, FIX, HOME)
     return found and found["status"]
+
+
+def test_room_is_one_for_questions_over_grpc_and_https_and_a_proof_counts_for_both(
+    cluster: TestCluster, started: list[HotfixReplica]
+) -> None:
+    first, second = started
+
+    def offered_by(number: int, machine: str) -> bool:
+        replica = started[number % 4 // 2]
+        return offered_by_grpc(replica, machine) if number % 2 else offered(replica, machine)
+
+    with ThreadPoolExecutor(40) as pool:
+        given = list(pool.map(offered_by, range(40), IN_FIRST_WAVE[:40]))
+    assert sum(given) == 2
+    # Who asks again is told the same over the other wire, by the other replica.
+    again = list(pool_map(offered_by_grpc, second, IN_FIRST_WAVE[:40]))
+    assert again == given == list(pool_map(offered, first, IN_FIRST_WAVE[:40]))
+
+    # An agent of AKS names no version, and gets the pointer without signed metadata.
+    code, answer = first.ask_by_grpc(token_of("aks"))
+    assert (code, answer[:19], config_in(answer)) == ("OK", AKS, {"hotfixes": {}})
+    assert first.ask_by_grpc("join1.e30.AAAA")[0] == "UNAUTHENTICATED"
+    once = token_of("once", uses=1)
+    assert first.ask_by_grpc(once)[0] == "OK"
+    assert second.ask(once, "once")[0] == 401
+    assert second.ask_by_grpc(once)[0] == "UNAUTHENTICATED"
+
+    cluster.kill_server()
+    try:
+        assert not offered_by_grpc(first, IN_FIRST_WAVE[50])
+    finally:
+        cluster.start_server()
+    for replica in started:
+        replica.wait_until_ready()
+        assert replica.end() == 0
+        assert "Traceback" not in replica.log.read_text()
+
+
+def pool_map(
+    ask: Callable[[HotfixReplica, str], bool], replica: HotfixReplica, machines: list[str]
+) -> list[bool]:
+    with ThreadPoolExecutor(len(machines)) as pool:
+        return list(pool.map(ask, [replica] * len(machines), machines))
+
+
+def offered_by_grpc(replica: HotfixReplica, machine: str) -> bool:
+    code, answer = replica.ask_by_grpc(token_of(machine), machine, f"{BASE}.0")
+    assert code == "OK", answer
+    return bool(config_in(answer)["hotfixes"].get(BASE) == FIX)
+
+
+def config_in(answer: bytes) -> Any:
+    """The JSON in a response of protobuf, which is its last field."""
+    return json.loads(answer[answer.index(b"{") :])
 
 
 def test_questions_without_an_offer_cost_no_write_each(

@@ -34,16 +34,25 @@ AT_ONCE = 64
 
 
 class Replica:
-    """What one process serves, and what it says of itself."""
+    """What one process serves, and what it says of itself. beside: the other wire, if any."""
 
-    def __init__(self, client: KubeClient, namespace: str, depot: Depot, who: Who) -> None:
+    def __init__(
+        self,
+        client: KubeClient,
+        namespace: str,
+        depot: Depot,
+        who: Who,
+        beside: Beside | None = None,
+    ) -> None:
         self._client = client
         self._namespace = namespace
         self._depot = depot
         self._who = who
+        self._beside = beside
         self.ledger = KubeLedger(client, namespace)
         self.threads = Threads(AT_ONCE)
         self._served: ServedDepot | None = None
+        self._is_complete = False
 
     def make(self, log: Log, _: bool) -> ServedDepot:  # noqa: FBT001
         """Return what is served."""
@@ -52,12 +61,18 @@ class Replica:
         self._served = ServedDepot(self._depot, verifiers, log, kept=kept)
         return self._served
 
+    def begin_beside(self, served: ServedDepot) -> Callable[[], None]:
+        """Begin with the other wire; whoever is ready answers over both. Return the end of it."""
+        end = self._beside(served) if self._beside is not None else lambda: None
+        self._is_complete = True
+        return end
+
     def health(self) -> Health:
         """Return what probes and Prometheus are answered. Whether it lives its own port says."""
         return Health(dead=lambda: "", unready=self._unready, metrics=self._metrics)
 
     def _unready(self) -> str:
-        if self._served is None:
+        if not self._is_complete:
             return "it does not serve yet"
         return server_problem(self._client) or self.ledger.problem()
 
@@ -80,7 +95,7 @@ def run_replica(arguments: Namespace, depot: Depot, who: Who, beside: Beside | N
     stamp_lines(lambda: f"{moment(present())} ")
     host, port = address_of("--listen", arguments.listen)
     client = connect(arguments.kubeconfig, arguments.context)
-    replica = Replica(client, arguments.cluster_ledger, depot, who)
+    replica = Replica(client, arguments.cluster_ledger, depot, who, beside)
     health = None
     (bound,) = bind_all(host, port, 1)
     log = Log()
@@ -91,7 +106,7 @@ def run_replica(arguments: Namespace, depot: Depot, who: Who, beside: Beside | N
         listening = Listening(
             certificate=arguments.tls_cert, key=arguments.tls_key, parent=os.getppid()
         )
-        code = run_worker(0, bound, listening, replica.make, beside)
+        code = run_worker(0, bound, listening, replica.make, replica.begin_beside)
     finally:
         replica.threads.close()
         if health is not None:
