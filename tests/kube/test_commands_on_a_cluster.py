@@ -1,8 +1,6 @@
 """`fairlead --kube`: the commands of a laptop, asked of a real API server with a real operator."""
 
 import json
-import os
-import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -15,60 +13,11 @@ from fairlead.kube.answer import Object
 from fairlead.kube.resource import NODE_POOLS, PLATFORM_CONFIGS, ROLLOUT_PLANS
 from kube.cluster import TestCluster
 from kube.fleet import NAMESPACE, Fleet, wait_until
+from kube.person import ROLES, Person
 
 pytestmark = pytest.mark.slow
 
-ROLES = Path(__file__).parents[2] / "deploy" / "kube" / "roles"
-TIMEOUT_S = 120
 NOT_GOING = "it drained, and does not go: Waiting for TestMachine to be deleted"
-
-
-class Person:
-    """Somebody with a certificate of the cluster, at a terminal of their own."""
-
-    def __init__(self, fleet: Fleet, name: str, role: str, *, is_everywhere: bool = False) -> None:
-        cluster = fleet.cluster
-        self.name = name
-        self.kubeconfig = cluster.kubeconfig_of(name, cluster.authority.client(name, name))
-        kind = "clusterrolebinding" if is_everywhere else "rolebinding"
-        where = () if is_everywhere else ("-n", NAMESPACE)
-        given = [f"--clusterrole={role}", f"--user={name}", "--dry-run=client", "-o", "yaml"]
-        binding = cluster.kubectl("create", kind, name, *where, *given)
-        cluster.kubectl("apply", "-f", "-", said=binding)
-
-    def run(self, *words: str, said: str = "") -> "subprocess.CompletedProcess[str]":
-        flags = ("--kube", "--operator-namespace", NAMESPACE, "--namespace", NAMESPACE)
-        return self.types(*flags, *words, said=said)
-
-    def pastes(self, command: str) -> None:
-        """Run a command just as an answer names it; it must succeed."""
-        program, *words = shlex.split(command)
-        ran = self.types(*words)
-        assert (program, ran.returncode) == ("fairlead", 0), ran.stderr
-
-    def types(self, *words: str, said: str = "") -> "subprocess.CompletedProcess[str]":
-        return subprocess.run(
-            [sys.executable, "-m", "fairlead", *words],
-            env={**os.environ, "KUBECONFIG": str(self.kubeconfig), "COLUMNS": "160"},
-            input=said,
-            capture_output=True,
-            text=True,
-            timeout=TIMEOUT_S,
-            check=False,
-        )
-
-    def says(self, *words: str, said: str = "", code: int = 0) -> str:
-        ran = self.run(*words, said=said)
-        assert ran.returncode == code, f"{words}: {ran.returncode}: {ran.stdout}{ran.stderr}"
-        return ran.stdout
-
-    def reads(self, *words: str, said: str = "", code: int = 0) -> Any:
-        return json.loads(self.says(*words, "-o", "json", said=said, code=code))
-
-    def is_refused(self, *words: str, said: str = "", code: int = 2) -> str:
-        ran = self.run(*words, said=said)
-        assert ran.returncode == code, f"{words}: {ran.returncode}: {ran.stdout}{ran.stderr}"
-        return ran.stderr
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -78,7 +27,7 @@ def roles(bare: tuple[TestCluster, Any]) -> None:
 
 @pytest.fixture
 def owner(fleet: Fleet) -> Person:
-    return Person(fleet, "olga", "fairlead-pool-owner")
+    return Person(fleet.cluster, "olga", "fairlead-pool-owner")
 
 
 def pool_file(name: str, **spec: Any) -> str:
@@ -99,7 +48,7 @@ def pool_file(name: str, **spec: Any) -> str:
 
 
 def test_the_story_of_a_pool_is_told_as_on_a_laptop(fleet: Fleet, owner: Person) -> None:
-    admin = Person(fleet, "petra", "fairlead-platform", is_everywhere=True)
+    admin = Person(fleet.cluster, "petra", "fairlead-platform", is_everywhere=True)
     owner.says("apply", "-f", "-", "--yes", "--timeout", "90", said=pool_file("story"))
     [listed] = [one for one in owner.reads("pool", "list")["pools"] if one["name"] == "story"]
     assert (listed["state"], listed["available"], listed["version"]) == ("Settled", 2, "1.34.2")
@@ -194,8 +143,8 @@ def test_what_was_shown_binds_the_operator_until_a_rollout_used_it_up(
 def test_a_role_may_what_it_is_for_and_nothing_else(fleet: Fleet, owner: Person) -> None:
     fleet.declare("roles")
     fleet.settle("roles")
-    viewer = Person(fleet, "vera", "fairlead-viewer")
-    nobody = Person(fleet, "nemo", "view")
+    viewer = Person(fleet.cluster, "vera", "fairlead-viewer")
+    nobody = Person(fleet.cluster, "nemo", "view")
 
     assert viewer.reads("whoami")["role"] == "fairlead-viewer"
     assert owner.reads("whoami")["role"] == "fairlead-pool-owner"

@@ -16,12 +16,14 @@ from fairlead.hotfix.published_fixes import PublishedFixes
 from fairlead.hotfix.service.attestation.join import Joining, issue_token
 from fairlead.hotfix.service.ledger import Asker
 from fairlead.kube.client import KubeClient
+from fairlead.kube.front.published import CATALOG
 from fairlead.kube.ledger.kube_ledger import KubeLedger
 from fairlead.kube.resource import HOTFIX_LEDGERS, HOTFIXES
 from fairlead.kube.shown.hotfixes import Around, HotfixCopies
 from kube.cluster import TestCluster
 from kube.fleet import wait_until
 from kube.hotfix_replica import AKS, HotfixReplica
+from kube.person import ROLES, Person
 from kube.processes import HOME, install
 from kube.rights import check_rights
 from ledger_boots import boot, count, counted
@@ -232,6 +234,72 @@ def offered_by_grpc(replica: HotfixReplica, machine: str) -> bool:
 def config_in(answer: bytes) -> Any:
     """The JSON in a response of protobuf, which is its last field."""
     return json.loads(answer[answer.index(b"{") :])
+
+
+def test_people_are_told_of_a_cluster_what_they_are_told_of_a_depot(
+    cluster: TestCluster, depot: Depot, started: list[HotfixReplica]
+) -> None:
+    cluster.kubectl("apply", "--server-side", "-k", str(ROLES))
+    viewer = Person(cluster, "vera", "fairlead-viewer", home=HOME)
+    cluster.kubectl("-n", HOME, "delete", "configmap", CATALOG, "--ignore-not-found")
+    says = viewer.is_refused("hotfix", "status")
+    assert f"{HOME} has no ConfigMap {CATALOG}" in says
+    file = f"--from-file=catalog.json={depot.catalog}"
+    cluster.kubectl("-n", HOME, "create", "configmap", CATALOG, file)
+    given = ask_at_once(started, IN_FIRST_WAVE[:8])
+    report(started[0], given[0])
+    report(started[1], given[1], good=False)
+    report(started[1], "plain-1", run="plain")
+    for number in range(2, 5):
+        body = report_text(run="1", exit_code=0 if number % 2 else 6)
+        assert started[0].report(token_of(f"plain-{number}"), f"plain-{number}", body) == 204
+    for replica in started:
+        assert replica.end() == 0
+
+    told = viewer.reads("hotfix", "status", FIX)
+
+    assert told == {
+        "name": FIX,
+        "component": "fairlead-node",
+        "base": BASE,
+        "state": "published",
+        "schedule": "emergency",
+        "everyone": False,
+        "wave": 0,
+        "reach": 0.01,
+        "halted": "",
+        "under_way": 0,
+        "have": 2,
+        "lack": 4,
+        "regions": [
+            {
+                "region": "local",
+                "have": 2,
+                "lack": 4,
+                "with": {"good": 2, "failed": 1},
+                "without": {"good": 1, "failed": 2},
+            }
+        ],
+        "causes": [{"cause": "exit 0", "machines": 1}],
+        "lacking": sorted([given[1], "plain-2", "plain-3", "plain-4"]),
+        "having": sorted([given[0], "plain-1"]),
+    }
+    assert viewer.reads("hotfix", "status") == {
+        "fixes": [{name: one for name, one in told.items() if name not in ("lacking", "having")}]
+    }
+    shown = " ".join(viewer.says("hotfix", "status", FIX).split())
+    assert f"lack it 4 machines: {', '.join(told['lacking'])}" in shown
+    assert "MACHINES CAUSE 1 exit 0" in shown
+    here = ("--depot", str(depot.directory))
+    for words in (("list",), ("bases", "list"), ("region", "list")):
+        assert viewer.says("hotfix", *words) == viewer.types("hotfix", *words, *here).stdout
+    assert "expected --kube or --depot" in viewer.is_refused("hotfix", "list", *here)
+    says = viewer.is_refused("hotfix", "bases", "-o", "json", "add", "202612.01")
+    assert "a catalog is changed in its depot" in says
+    nobody = Person(cluster, "nemo", "view", home="default")
+    says = nobody.types("--kube", "hotfix", "list").stderr
+    assert f"nemo may not get configmaps in the namespace {HOME}" in says
+    assert f"kubectl create rolebinding NAME -n {HOME} --clusterrole=fairlead-viewer" in says
 
 
 def test_questions_without_an_offer_cost_no_write_each(

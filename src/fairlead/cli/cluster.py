@@ -40,7 +40,11 @@ ANYWHERE = {
     "--operator-namespace": 1,
 }
 
-_DEPOT = "fixes are files of a depot: leave out --kube and name it with --depot"
+_DEPOT = "fixes are published in a depot: leave out --kube and name it with --depot"
+_DEPOT_COMMANDS = (
+    *("build", "publish", "promote", "withdraw", "retire", "token"),
+    *("bases add", "bases remove", "region on", "region off"),
+)
 
 # The first words of commands that say nothing about a cluster, and what to use there.
 ELSEWHERE = {
@@ -57,7 +61,8 @@ ELSEWHERE = {
     "pool adopt": "the NodePool's status.fixes says how many lack a fix; machine delete NAME "
     "replaces one, and the next boots with it",
     "machine fault": "stop the machine at its infrastructure provider",
-    "hotfix": _DEPOT,
+    **dict.fromkeys((f"hotfix {word}" for word in _DEPOT_COMMANDS), _DEPOT),
+    "hotfix serve": "leave out --kube: a replica has --cluster-ledger and --kubeconfig of its own",
     "keys": "keys are files: leave out --kube",
     "userdata": "it works on files: leave out --kube",
     "schema": "kubectl explain nodepools shows the same; or leave out --kube",
@@ -125,14 +130,19 @@ def cluster_named(arguments: Namespace) -> bool:
     return False
 
 
-def cluster_of(arguments: Namespace) -> Questions:
-    """Return the control plane of the cluster that the flags name."""
+def refuse_without_lightkube() -> None:
+    """Raise InputError where nothing is installed that talks to a cluster."""
     if find_spec("lightkube") is None:
         raise InputError(
             "lightkube is not installed, which talking to a cluster needs",
             field=KUBE,
             hint="pip install 'fairlead[kube]'",
         )
+
+
+def cluster_of(arguments: Namespace) -> Questions:
+    """Return the control plane of the cluster that the flags name."""
+    refuse_without_lightkube()
     from fairlead.kube.front.plane import KubePlane
 
     client, scope = scope_of(arguments)

@@ -39,6 +39,7 @@ HOTFIX_LEDGERS = Resource(GROUP, VERSION, "hotfixledgers", "HotfixLedger")
 ROLLOUT_PLANS = Resource(GROUP, VERSION, "rolloutplans", "RolloutPlan")
 NODE_REVISIONS = Resource(GROUP, VERSION, "noderevisions", "NodeRevision")
 
+CONFIG_MAPS = Resource("", "v1", "configmaps", "ConfigMap")
 SECRETS = Resource("", "v1", "secrets", "Secret")
 NODES = Resource("", "v1", "nodes", "Node", is_namespaced=False)
 EVENTS = Resource("events.k8s.io", "v1", "events", "Event")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import Namespace
 
-from fairlead.cli.depot_flags import add_depot_command, depot_of
+from fairlead.cli.depot_flags import add_published_command, catalog_of
 from fairlead.cli.request import write_json
 
 TYPE_CHECKING = False
@@ -19,13 +19,13 @@ example: all of them, the newest first
 
 def add(commands: Commands) -> None:
     """Add list to the commands of hotfix."""
-    add_depot_command(commands, "list", "list every fix, whatever became of it", EXAMPLE, _list)
+    add_published_command(commands, "list", "list every fix, whatever became of it", EXAMPLE, _list)
 
 
 def _list(arguments: Namespace) -> int:
     from fairlead.hotfix.catalog_text import fix_fields
 
-    catalog = depot_of(arguments).read_catalog()
+    catalog = catalog_of(arguments)
     if arguments.json:
         fixes = [{"name": fix.version, **fix_fields(fix)} for fix in reversed(catalog.fixes)]
         regions = dict(catalog.regions)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 from argparse import Namespace
 
-from fairlead.cli.depot_flags import add_depot_command, depot_of
+from fairlead.cli.cluster import cluster_named
+from fairlead.cli.depot_flags import add_published_command, catalog_of, depot_of
 from fairlead.cli.request import write_json
 from fairlead.errors import InputError
 
@@ -32,7 +33,7 @@ example: fixes are offered where a region is on, and nowhere else
 
 def add(commands: Commands) -> None:
     """Add bases and region to the commands of hotfix."""
-    bases = add_depot_command(
+    bases = add_published_command(
         commands,
         "bases",
         "which image bases are supported: list, add, remove",
@@ -41,7 +42,7 @@ def add(commands: Commands) -> None:
     )
     bases.add_argument("what", choices=("list", "add", "remove"), help="list, add or remove")
     bases.add_argument("base", nargs="*", metavar="BASE", help="YYYYMM.DD")
-    region = add_depot_command(
+    region = add_published_command(
         commands, "region", "where fixes are offered: list, on, off", REGION_EXAMPLE, _region
     )
     region.add_argument("what", choices=("list", "on", "off"), help="list, on or off")
@@ -94,8 +95,9 @@ def _changed(
     """Return the catalog, changed unless it is only listed."""
     from fairlead.hotfix.publish.publisher import change_catalog
 
-    depot = depot_of(arguments)
     if bool(names) == (arguments.what == "list"):
         expected = "no name" if names else "at least one name"
         raise InputError(f"expected {expected} behind {arguments.what}")
-    return change_catalog(depot, changed) if names else depot.read_catalog()
+    if names and cluster_named(arguments):
+        raise InputError("a catalog is changed in its depot", hint="leave out --kube")
+    return change_catalog(depot_of(arguments), changed) if names else catalog_of(arguments)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import Namespace
 
-from fairlead.cli.depot_flags import add_depot_command, depot_of
+from fairlead.cli.depot_flags import add_published_command, catalog_of, fleet_of
 from fairlead.cli.request import write_json
 from fairlead.errors import InputError
 
@@ -19,7 +19,8 @@ example: every fix; then one in full, with who lacks it and why boots failed
   fairlead hotfix status
   fairlead hotfix status 202611.16.1
 
-By the last boot that each machine reported; the ledger of the depot's service is read. With --json
+By the last boot that each machine reported; the ledger of the depot's service is read, or with
+--kube the one that the replicas of a cluster count in. With --json
 and a VERSION all machines that have it, and all that lack it, are listed by name.
 """
 
@@ -31,7 +32,7 @@ MOST_LISTED = 1_000_000
 
 def add(commands: Commands) -> None:
     """Add status to the commands of hotfix."""
-    parser = add_depot_command(
+    parser = add_published_command(
         commands, "status", "say how far fixes came, and who lacks them", EXAMPLE, _status
     )
     parser.add_argument("version", metavar="VERSION", nargs="?", help="YYYYMM.DD.PATCH")
@@ -42,11 +43,8 @@ def _status(arguments: Namespace) -> int:
 
 
 def _all(arguments: Namespace) -> int:
-    from fairlead.hotfix.service.fleet import Fleet
-
-    depot = depot_of(arguments)
-    fixes = tuple(reversed(depot.read_catalog().fixes))
-    reaches = Fleet(depot.directory).reach_of(fixes)
+    fixes = tuple(reversed(catalog_of(arguments).fixes))
+    reaches = fleet_of(arguments).reach_of(fixes)
     if arguments.json:
         write_json({"fixes": [_fields(reach) for reach in reaches]})
         return 0
@@ -60,14 +58,11 @@ def _all(arguments: Namespace) -> int:
 
 
 def _one(arguments: Namespace) -> int:
-    from fairlead.hotfix.service.fleet import Fleet
-
-    depot = depot_of(arguments)
-    fix = depot.read_catalog().find(arguments.version)
+    fix = catalog_of(arguments).find(arguments.version)
     if fix is None:
         hint = "fairlead hotfix list"
         raise InputError("was never published here", field=arguments.version, hint=hint)
-    fleet = Fleet(depot.directory)
+    fleet = fleet_of(arguments)
     (reach,) = fleet.reach_of([fix])
     if arguments.json:
         listed = {
