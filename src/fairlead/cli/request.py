@@ -95,6 +95,8 @@ LISTED = {
     "plans": "pool",
     "differences": "of",
     "documents": "number",
+    "fixes": "name",
+    "bases": "name",
 }
 
 

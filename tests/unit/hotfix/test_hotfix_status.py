@@ -93,6 +93,23 @@ def test_scripts_get_every_name(depot: Path, capsys: pytest.CaptureFixture[str])
     ]
 
 
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        (["status"], [FIX, "202605.30.1"]),
+        (["status", FIX], [FIX]),
+        (["list"], [FIX, "202605.30.1"]),
+        (["bases", "list"], ["202611.16", "202605.30"]),
+    ],
+)
+def test_names_alone_are_told_on_request(
+    depot: Path, capsys: pytest.CaptureFixture[str], words: list[str], names: list[str]
+) -> None:
+    assert run_command(["hotfix", *words, "--depot", str(depot), "-o", "name"]) == 0
+
+    assert capsys.readouterr().out.split() == names
+
+
 def test_a_version_that_was_never_published_is_refused(
     depot: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
