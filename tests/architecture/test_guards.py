@@ -337,6 +337,7 @@ DECISIONS = {
     "0043-a-ledger-over-the-api-server.md": "9182ae445aadcc51",
     "0044-the-bars-of-a-boot.md": "5fe765483e8d5bd2",
     "0045-in-place-or-not-at-all.md": "f943cc8928290f02",
+    "0047-what-people-see-of-boots.md": "a08c699cc0dd53fc",
 }
 
 

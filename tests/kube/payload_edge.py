@@ -73,7 +73,9 @@ class KubeEdge:
         _wait_until(lambda: "deletionTimestamp" in self._metadata(machine))
 
     def report_of(self, machine: str) -> bytes:
-        return self._payloads.find_report(POOL, machine) or b""
+        found = self._payloads.find_machine(POOL, machine)
+        kept = self._payloads.reports.find(found) if found else None
+        return kept.text.encode() if kept else b""
 
     def _metadata(self, machine: str) -> Object:
         found = self._world.copies.find(MACHINES, "default", machine) or {"metadata": {}}

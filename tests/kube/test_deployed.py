@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from fairlead.kube.resource import MACHINES, NODE_POOLS, NODES, SECRETS
+from fairlead.kube.resource import BOOT_REPORTS, MACHINES, NODE_POOLS, NODES, SECRETS
 from kube.agent_nodes import AgentNodes
 from kube.certificates import Authority
 from kube.fleet import NAMESPACE, Fleet, wait_until
@@ -267,8 +267,8 @@ def token_of(fleet: Fleet, pool: str) -> str:
 
 def reported(fleet: Fleet, machine: str) -> str:
     """The pair that a machine last said something of."""
-    found = fleet.admin.find(SECRETS, f"report-{machine}", NAMESPACE) or {"metadata": {}}
-    return str((found["metadata"].get("annotations") or {}).get("fairlead.dev/pair", ""))
+    found = fleet.admin.find(BOOT_REPORTS, machine, NAMESPACE) or {"spec": {"pair": ""}}
+    return str(found["spec"]["pair"])
 
 
 def label_of(fleet: Fleet, node: str, name: str) -> str:

@@ -25,6 +25,7 @@ from fairlead.errors import FairleadError
 from fairlead.kube.answer import Object
 from fairlead.kube.client import connect
 from fairlead.kube.resource import (
+    BOOT_REPORTS,
     MACHINES,
     NODES,
     PLATFORM_CONFIGS,
@@ -108,10 +109,10 @@ class Whole:
         self.wait_until(lambda: self._find_report(machine) is not None, lambda: machine)
         found = self._find_report(machine)
         assert found is not None
-        return parse_report(base64.b64decode(found["data"]["report"]))
+        return parse_report(found["spec"]["report"].encode())
 
     def _find_report(self, machine: str) -> Object | None:
-        return self.fleet.admin.find(SECRETS, f"report-{machine}", NAMESPACE)
+        return self.fleet.admin.find(BOOT_REPORTS, machine, NAMESPACE)
 
     def tell(self) -> None:
         """Print what somebody needs to know who sees this fail."""

@@ -36,6 +36,7 @@ NODE_POOLS = Resource(GROUP, VERSION, "nodepools", "NodePool")
 PLATFORM_CONFIGS = Resource(GROUP, VERSION, "platformconfigs", "PlatformConfig")
 HOTFIXES = Resource(GROUP, VERSION, "hotfixes", "Hotfix")
 HOTFIX_LEDGERS = Resource(GROUP, VERSION, "hotfixledgers", "HotfixLedger")
+BOOT_REPORTS = Resource(GROUP, VERSION, "bootreports", "BootReport")
 ROLLOUT_PLANS = Resource(GROUP, VERSION, "rolloutplans", "RolloutPlan")
 NODE_REVISIONS = Resource(GROUP, VERSION, "noderevisions", "NodeRevision")
 

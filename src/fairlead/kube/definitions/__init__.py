@@ -1,1 +1,1 @@
-"""What pools and the rest are to an API server: the six definitions, made from our own types."""
+"""What pools and the rest are to an API server: the seven definitions, made from our own types."""

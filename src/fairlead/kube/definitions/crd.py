@@ -1,5 +1,5 @@
 """
-The six CustomResourceDefinitions, made from the types that everything else is made from.
+The seven CustomResourceDefinitions, made from the types that everything else is made from.
 
     python -m fairlead.kube.definitions.crd deploy/kube/crds
 
@@ -23,8 +23,10 @@ from fairlead.inputs.parse import LONGEST_NAME
 from fairlead.inputs.schema import node_pool_schema, platform_config_schema
 from fairlead.kube.definitions.fix_schemas import FIX, FIX_LEDGER, FIX_STATUS
 from fairlead.kube.definitions.parts import MOMENT, NUMBER, OPEN_OBJECT, TEXT, object_of, said
+from fairlead.kube.definitions.report_schema import REPORT
 from fairlead.kube.definitions.structural import Column, Rule, Schema, structural
 from fairlead.kube.resource import (
+    BOOT_REPORTS,
     HOTFIX_LEDGERS,
     HOTFIXES,
     NODE_POOLS,
@@ -229,6 +231,17 @@ def _hotfix_ledger() -> Definition:
     )
 
 
+def _boot_report() -> Definition:
+    return Definition(
+        resource=BOOT_REPORTS,
+        short=("br",),
+        says="What a machine said of its last boot, by the name of its Machine, with which it "
+        "goes. Written by the payload service alone; secrets that it gave are taken out.",
+        spec=REPORT,
+        columns=(Column("Pool", ".spec.pool"), AGE),
+    )
+
+
 def _rollout_plan() -> Definition:
     return Definition(
         resource=ROLLOUT_PLANS,
@@ -281,12 +294,13 @@ def _node_revision() -> Definition:
 
 
 def definitions() -> tuple[Definition, ...]:
-    """Return all six."""
+    """Return all seven."""
     return (
         _node_pool(),
         _platform_config(),
         _hotfix(),
         _hotfix_ledger(),
+        _boot_report(),
         _rollout_plan(),
         _node_revision(),
     )

@@ -1,8 +1,8 @@
 """
-What a machine said of its boot, for whoever may read the Secret that keeps it.
+What a machine said of its boot, for whoever may look at pools: a BootReport.
 
-The roles of people read no Secret, and a role cannot name them by a pattern: who may not read a
-report is told how to get it.
+Releases before kept it in a Secret, which the roles of people do not read. A payload service of
+this release makes a BootReport of each; until it did, who may not read the Secret is told so.
 """
 
 from __future__ import annotations
@@ -15,8 +15,17 @@ from fairlead.errors import InputError
 from fairlead.inputs.leaf import Json
 from fairlead.kube.answer import ForbiddenError, Object
 from fairlead.kube.client import KubeClient
-from fairlead.kube.cluster_api.boot_reports import REPORT_TYPE, report_in, report_name
-from fairlead.kube.resource import SECRETS
+from fairlead.kube.cluster_api.boot_reports import (
+    EARLIER_TYPE,
+    earlier_name,
+    earlier_report,
+    is_of,
+    report_in,
+)
+from fairlead.kube.cluster_api.deployment import BOOT_MS
+from fairlead.kube.cluster_api.in_place import annotations_of
+from fairlead.kube.front.identity import refusal_of
+from fairlead.kube.resource import BOOT_REPORTS, SECRETS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,24 +39,32 @@ class SeenReport:
 
 def read_report(client: KubeClient, machine: Object) -> SeenReport:
     """Return what a Machine's machine said of its last boot."""
-    namespace, name = machine["metadata"]["namespace"], machine["metadata"]["name"]
     try:
-        found = client.find(SECRETS, report_name(name), namespace)
-        if found is None or found.get("type") != REPORT_TYPE:
+        text = _find(client, machine)
+        if text is None:
             return SeenReport()
-        text = report_in(found)
         return SeenReport(report=parse_report(text), sent=plain(parse_json(text)))
-    except ForbiddenError:
-        return SeenReport(problem=_refused(namespace, name))
+    except ForbiddenError as error:
+        return SeenReport(problem=f"its boot report is not shown: {refusal_of(error.problem)}")
     except InputError as error:
         return SeenReport(problem=f"its boot report cannot be read: {error}")
 
 
-def _refused(namespace: str, machine: str) -> str:
-    secret = report_name(machine)
-    return (
-        f"its boot report is the Secret {secret} of {namespace}, if it sent one, and you may not "
-        f"read it; who may: kubectl -n {namespace} get secret {secret} "
-        "-o jsonpath='{.data.report}' | base64 -d > boot.json, then: "
-        "fairlead timeline show boot.json"
-    )
+def _find(client: KubeClient, machine: Object) -> bytes | None:
+    namespace, name = machine["metadata"]["namespace"], machine["metadata"]["name"]
+    found = client.find(BOOT_REPORTS, name, namespace)
+    if found is not None and is_of(found, machine):
+        return report_in(found).text.encode()
+    if BOOT_MS not in annotations_of(machine):
+        return None
+    # It reported, to a payload service of before.
+    try:
+        earlier = client.find(SECRETS, earlier_name(name), namespace)
+    except ForbiddenError as error:
+        raise InputError(
+            f"it is the Secret {earlier_name(name)} of {namespace}, as an earlier release kept it",
+            hint="a payload service of this release makes a BootReport of it in ten minutes",
+        ) from error
+    if earlier is None or earlier.get("type") != EARLIER_TYPE:
+        return None
+    return earlier_report(earlier)[1]

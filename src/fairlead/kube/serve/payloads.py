@@ -16,20 +16,13 @@ from fairlead.contract.boot_report import parse_report
 from fairlead.contract.hotfix.fact import agent_in
 from fairlead.errors import ConflictError, InputError, UnavailableError
 from fairlead.kube.answer import Object
-from fairlead.kube.cluster_api.boot_reports import (
-    PAIR,
-    REPORT_TYPE,
-    report_in,
-    report_name,
-    report_object,
-)
 from fairlead.kube.cluster_api.deployment import AGENT, BOOT_MS, BOOTED, machine_of
-from fairlead.kube.cluster_api.in_place import annotations_of
 from fairlead.kube.names import owner_of, split
 from fairlead.kube.resource import MACHINES, SECRETS
 from fairlead.kube.secrets import TOKEN_TYPE
+from fairlead.kube.serve.kept_reports import KeptReports
 from fairlead.kube.world import KubeWorld
-from fairlead.payload.bearer import Bearer, Standing, report_digest
+from fairlead.payload.bearer import Bearer, Standing
 from fairlead.payload.pool_secrets import PoolSecrets
 from fairlead.revision.revision import Revision
 from fairlead.rollout.secrets import TokenSecret, hashed
@@ -50,6 +43,7 @@ class KubePayloads:
     def __init__(self, world: KubeWorld) -> None:
         self._world = world
         self._copies = world.copies
+        self.reports = KeptReports(world, self.find_secrets)
         # Where tokens are by their hashes, for as long as no Secret changes; and the hashes in
         # each version of a Secret, since most stay as they are while one changes.
         self._known: dict[str, tuple[str, str]] = {}
@@ -118,20 +112,15 @@ class KubePayloads:
 
     def record_report(self, pool: str, machine: str, report: bytes) -> None:
         """
-        Keep a report in a Secret that goes with its Machine; of one boot the first word counts.
+        Keep a report that goes with its Machine; of one boot the first word counts.
 
         A change in place is another boot: its report takes the place of the one before.
         """
         found = self.find_machine(pool, machine)
         if found is None:
             return
-        made = report_object(pool, found, report)
-        before = self._find_report(pool, machine)
         try:
-            if before is not None and annotations_of(before) != annotations_of(made):
-                self._copies.replace(SECRETS, {**before, **made, "metadata": _over(before, made)})
-            else:
-                self._copies.create(SECRETS, made)
+            self.reports.keep(found, report)
         except ConflictError as error:
             raise UnavailableError(f"{machine} said something a moment ago") from error
         read = parse_report(report)
@@ -151,28 +140,18 @@ class KubePayloads:
             raise UnavailableError(f"{machine} of {pool} is gone")
         return split(pool)[0], str(found["spec"]["clusterName"])
 
-    def find_report(self, pool: str, machine: str) -> bytes | None:
-        """Return what a machine said of its boot, or None."""
-        found = self._find_report(pool, machine)
-        return None if found is None else report_in(found)
-
-    def _find_report(self, pool: str, machine: str) -> Object | None:
-        found = self._copies.find(SECRETS, split(pool)[0], report_name(machine))
-        return found if found is not None and found.get("type") == REPORT_TYPE else None
-
     def _bearer(self, pair: TokenSecret, found: Object) -> Bearer:
         machine = machine_of(found, pair.pool)
         if (machine.heading_for or machine.revision) != pair.id:
             return Bearer(pair=pair)
-        kept = self._find_report(pair.pool, machine.name)
-        is_of_this = kept is not None and annotations_of(kept).get(PAIR, pair.id) == pair.id
-        report = self.find_report(pair.pool, machine.name) if is_of_this else None
-        is_expected = report is None and machine.phase in _LISTENED_TO
+        kept = self.reports.find(found)
+        said = kept.digest if kept is not None and kept.pair == pair.id else ""
+        is_expected = not said and machine.phase in _LISTENED_TO
         template = self._world.machines.find_template(pair.pool)
         return Bearer(
             pair=pair,
             standing=Standing.EXPECTED if is_expected else Standing.OVER,
-            said="" if report is None else report_digest(report),
+            said=said,
             settings=template.settings if template else machine.settings,
         )
 
@@ -198,9 +177,3 @@ class KubePayloads:
             for one in hashes[version]:
                 known[one] = (metadata["namespace"], metadata["name"])
         self._known, self._hashes = known, hashes
-
-
-def _over(before: Object, made: Object) -> Object:
-    """Return the metadata that replaces exactly this report."""
-    version = before["metadata"]["resourceVersion"]
-    return {**made["metadata"], "resourceVersion": version}

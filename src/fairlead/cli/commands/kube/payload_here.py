@@ -12,11 +12,16 @@ from fairlead.cli.commands.kube.served_app import address_of, listening_of
 from fairlead.cli.output import stamp_lines
 from fairlead.decision.explain import moment
 from fairlead.embedded.serve.log import Log
+from fairlead.errors import FairleadError
 from fairlead.inputs.platform_inputs import Stub
 from fairlead.kube.client import connect
 from fairlead.kube.serve.health import Health, HealthServer, server_problem
+from fairlead.kube.serve.kept_reports import KeptReports
 from fairlead.kube.serve.metric_text import Metric, Sample, gauge, render_metrics
 from fairlead.kube.world import PayloadWorld
+
+# Seconds between two looks for reports that a replica of an earlier release kept.
+BRING_OVER_S = 600.0
 
 FLAGS = ("--listen", "--certificate", "--key")
 
@@ -44,8 +49,10 @@ async def _serve(arguments: Namespace) -> int:
         await asyncio.to_thread(world.copies.start)
         server.start()
         log.tell(f"serves machines of {client.server}")
+        bringing = asyncio.create_task(_bring_over(server.reports, log))
         await is_over.wait()
         log.tell("lets answers under way end")
+        bringing.cancel()
         await server.close()
     finally:
         await asyncio.to_thread(world.copies.stop)
@@ -54,6 +61,20 @@ async def _serve(arguments: Namespace) -> int:
             health.close()
         client.close()
     return 0
+
+
+async def _bring_over(reports: KeptReports, log: Log) -> None:
+    """Keep reports of earlier releases where people read them, also those that come meanwhile."""
+    while True:
+        try:
+            brought = await asyncio.to_thread(reports.bring_over)
+        except FairleadError as error:
+            log.trouble("boot reports", f"{error}; tried again")
+        else:
+            log.is_well("boot reports")
+            if brought:
+                log.tell(f"boot reports of an earlier release that people can read now: {brought}")
+        await asyncio.sleep(BRING_OVER_S)
 
 
 def _health(world: PayloadWorld, server: PayloadServer) -> Health:

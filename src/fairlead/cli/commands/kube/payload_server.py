@@ -21,10 +21,15 @@ if TYPE_CHECKING:
 
 
 class PayloadServer:
-    """Serves machines until it is closed. Raises OSError if the port is taken."""
+    """
+    Serves machines until it is closed. Raises OSError if the port is taken.
+
+    reports: what machines said of their boots.
+    """
 
     def __init__(self, world: KubeWorld, listening: Listening, log: Log) -> None:
         source = KubePayloads(world)
+        self.reports = source.reports
         joins = KubeJoins(world.workloads, source.find_cluster)
         self.answered: Counter[int] = Counter()
         self.threads = Threads()
