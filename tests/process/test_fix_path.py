@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from boot.broken_fixes import MULTIPLYING
 from builders import VALID_CONFIG
 from fairlead import __version__
 from process.agent_process import agent_environment, make_aks_node
@@ -157,10 +158,7 @@ def test_what_is_installed_is_not_fetched_again(
 
 
 HANG = "#!/bin/sh\nsetsid sleep 1000 &\nsleep 1000\n"
-BOMB = (
-    "#!/usr/bin/python3 -ISXutf8\nimport os, time\nwhile True:\n try: os.fork()\n"
-    " except OSError: time.sleep(0.2)\n"
-)
+BOMB = f"#!/usr/bin/python3 -ISXutf8\n{MULTIPLYING}"
 BROKEN = {
     "crashes": ("#!/bin/sh\nkill -SEGV $$\n", "staged agent fails version with exit code 139"),
     "hangs": (HANG, "staged agent hangs in version"),
