@@ -338,6 +338,7 @@ DECISIONS = {
     "0044-the-bars-of-a-boot.md": "5fe765483e8d5bd2",
     "0045-in-place-or-not-at-all.md": "f943cc8928290f02",
     "0047-what-people-see-of-boots.md": "a08c699cc0dd53fc",
+    "0056-a-keeper-ends-what-it-kept.md": "b46c278dbcb8e277",
 }
 
 

@@ -18,10 +18,17 @@ from collections.abc import Callable
 from pathlib import Path
 
 import fairlead.agent.hotfix.apart  # noqa: F401
-import fairlead.agent.hotfix.descendants  # noqa: F401
+import fairlead.agent.hotfix.descendants
+import fairlead.agent.hotfix.kept  # noqa: F401
 from fairlead.agent.host import RealHost
 
 Tell = Callable[[bytes], None]
+
+# What a bomb of these tests never exceeds, whatever fails.
+MOST_STARTS = 900
+LONGEST_S = 5.0
+# More than an attempt may have, of processes that only sleep.
+CROWD = 200
 
 
 def leave_session(tell: Tell) -> None:
@@ -53,23 +60,55 @@ def stand_still(tell: Tell) -> None:
 
 
 def multiply(tell: Tell) -> None:
-    tell(b"started")
-    while True:
-        try:
-            os.fork()
-        except OSError:
-            # As many as may be, and they go on; but this machine has other work, too.
-            time.sleep(0.2)
+    _go_off(tell, lambda: time.sleep(0.2))
 
 
 def bomb(tell: Tell) -> None:
+    _go_off(tell, os.setsid)
+
+
+def _go_off(tell: Tell, in_each: Callable[[], object]) -> None:
+    """
+    Start as many processes as can be, within bounds of its own: a failing test takes no machine.
+
+    Each start takes one of so many bytes out of a pipe, and all of them end when the time is over.
+    """
+    taking, giving = os.pipe()
+    os.write(giving, b"x" * MOST_STARTS)
+    os.set_blocking(taking, False)
+    end = time.monotonic() + LONGEST_S
     tell(b"started")
-    while True:
+    while time.monotonic() < end:
         try:
+            os.read(taking, 1)
             if os.fork() == 0:
-                os.setsid()
-        except OSError:
-            continue
+                in_each()
+        except BlockingIOError:
+            time.sleep(0.01)  # no start is left, or the kernel refuses one more
+    os._exit(0)
+
+
+def crowd(tell: Tell) -> None:
+    tell(b"started")
+    for _ in range(CROWD):
+        if os.fork() == 0:
+            os.setsid()
+            time.sleep(LONGEST_S)
+            os._exit(0)
+    time.sleep(1000)
+
+
+def flee(tell: Tell) -> None:
+    """One process at a time, which is another one before anybody has looked at it."""
+    end = time.monotonic() + LONGEST_S
+    if os.fork() == 0:
+        while time.monotonic() < end:
+            if os.fork():
+                os._exit(0)
+            os.setsid()
+            time.sleep(0.001)
+    tell(b"started")
+    time.sleep(1000)
 
 
 def end_and_leave_a_daemon(tell: Tell) -> None:
@@ -85,7 +124,7 @@ def talk_without_end(tell: Tell) -> None:
 WORKS = {
     work.__name__: work
     for work in (
-        leave_session, fork_twice, ignore_signals, stand_still, multiply, bomb,
+        leave_session, fork_twice, ignore_signals, stand_still, multiply, bomb, crowd, flee,
         end_and_leave_a_daemon, talk_without_end,
     )
 }  # fmt: skip

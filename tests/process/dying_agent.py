@@ -26,14 +26,19 @@ class DyingHost(RealHost):
     """Hurts its own child; the process that boots is left alone."""
 
     remaining = int(sys.argv[2])
-    parent = os.getpid()
+    is_child = False
 
     def __getattribute__(self, name: str) -> Any:
-        if name in COUNTED and os.getpid() != DyingHost.parent:
+        if name in COUNTED and DyingHost.is_child:
             DyingHost.remaining -= 1
             if DyingHost.remaining == 0:
                 hurt(sys.argv[1])
         return super().__getattribute__(name)
+
+
+def note_child() -> None:
+    # Not by its number: in a process namespace it may have the parent's.
+    DyingHost.is_child = True
 
 
 def hurt(how: str) -> None:
@@ -45,5 +50,6 @@ def hurt(how: str) -> None:
 
 
 if __name__ == "__main__":
+    os.register_at_fork(after_in_child=note_child)
     agent_main.RealHost = DyingHost  # type: ignore[attr-defined]
     sys.exit(agent_main.run_command(sys.argv[3:]))

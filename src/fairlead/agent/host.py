@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from fairlead.agent import process
-    from fairlead.agent.hotfix.apart import Apart, Work
+    from fairlead.agent.hotfix.in_fork import Apart, Work
     from fairlead.agent.https_fetch import Request
     from fairlead.agent.network.grpc_call import UnaryCall
     from fairlead.agent.network.metadata_request import Question

@@ -17,7 +17,7 @@ from fairlead.agent.process import Finished
 from fairlead.sim.disk import ROOT, Disk, Inode
 
 if TYPE_CHECKING:
-    from fairlead.agent.hotfix.apart import Apart, Work
+    from fairlead.agent.hotfix.in_fork import Apart, Work
     from fairlead.agent.https_fetch import Request
     from fairlead.agent.network.grpc_call import UnaryCall
     from fairlead.agent.network.metadata_request import Question

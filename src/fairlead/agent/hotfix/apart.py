@@ -14,31 +14,14 @@ import time
 
 from fairlead.agent import process
 from fairlead.agent.hotfix.control_group import make_control_group
+from fairlead.agent.hotfix.in_fork import work_and_exit
+from fairlead.agent.hotfix.turn import Turn
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Protocol
-
     from fairlead.agent.hotfix.control_group import ControlGroup
-    from fairlead.agent.hotfix.descendants import Descendants
-
-    # Sends one line, without its end.
-    Tell = Callable[[bytes], None]
-    Work = Callable[[Tell], None]
-
-    class Apart(Protocol):
-        """Work that goes on elsewhere."""
-
-        def next_line(self, until_ns: int) -> bytes | None:
-            """Return what it tells next; None if nothing by then (monotonic), or nothing more."""
-
-        def why_given_up(self) -> str:
-            """Return what was wrong where nothing more is waited for before its time, or ''."""
-
-        def end(self) -> int:
-            """End it and all that it started; return how many processes could not be ended."""
-
+    from fairlead.agent.hotfix.in_fork import Apart, Work
+    from fairlead.agent.hotfix.kept import Keeper
 
 # A line is the end of one stage; its longest part is a cause.
 LONGEST_LINE = 64 * 1024
@@ -49,26 +32,22 @@ END_DEADLINE_S = 0.4
 # How often it is looked at whether it multiplies: a fork bomb makes a hundred tasks meanwhile.
 LOOK_MS = 25.0
 
-# Whoever has to end a fork bomb must get a turn beside it.
-PRIORITY = -10
-THIS_PROCESS = 0
-
 NS_PER_MS = 1_000_000
 
 
 class ForkedWork:
     """The child, its pipe, and what holds everything together that it starts."""
 
-    __slots__ = ("_buffer", "_given_up", "_holder", "_priority", "_process", "_reading")
+    __slots__ = ("_buffer", "_given_up", "_holder", "_process", "_reading", "_turn")
 
-    def __init__(self, holder: ControlGroup | Descendants, child: int, reading: int) -> None:
+    def __init__(self, holder: ControlGroup | Keeper, child: int, reading: int) -> None:
         self._holder = holder
         self._process = child
         self._reading = reading
         self._buffer = bytearray()
         self._given_up = ""
-        self._priority = os.getpriority(os.PRIO_PROCESS, THIS_PROCESS)
-        _set_priority(min(self._priority, PRIORITY))
+        # Whoever has to end a fork bomb must get a turn beside it.
+        self._turn = Turn()
 
     def next_line(self, until_ns: int) -> bytes | None:
         """See Apart."""
@@ -108,7 +87,7 @@ class ForkedWork:
     def end(self) -> int:
         """See Apart."""
         left = self._holder.end(END_DEADLINE_S)
-        _set_priority(self._priority)
+        self._turn.release()
         os.close(self._reading)
         try:
             # Whoever cannot be killed is not waited for.
@@ -120,59 +99,39 @@ class ForkedWork:
 
 def start_apart(work: Work) -> Apart:
     """Start this work in a child. Raises OSError where there can be none."""
-    holder: ControlGroup | Descendants | None = make_control_group()
-    is_grouped = holder is not None
-    if holder is None:
-        from fairlead.agent.hotfix.descendants import Descendants
+    group = make_control_group()
+    if group is None:
+        from fairlead.agent.hotfix.kept import start_kept
 
-        holder = Descendants()
+        keeper, told = start_kept(work)
+        return ForkedWork(keeper, keeper.process, told)
     reading, writing = os.pipe2(os.O_CLOEXEC)
     gate, opener = os.pipe2(os.O_CLOEXEC)
     child = os.fork()
     if child == 0:
-        _work_in_child(work, writing, (gate, opener), is_grouped=is_grouped)
+        _work_when_told(work, writing, (gate, opener))
     os.close(writing)
     os.close(gate)
     try:
-        holder.add(child)
+        group.add(child)
         os.write(opener, b"\n")
     except OSError:
         # Not started: without its byte the child ends at the end of the pipe.
         os.close(reading)
         os.kill(child, process.SIGKILL)
         os.waitpid(child, 0)
-        holder.end(END_DEADLINE_S)
+        group.end(END_DEADLINE_S)
         raise
     finally:
         os.close(opener)
-    return ForkedWork(holder, child, reading)
+    return ForkedWork(group, child, reading)
 
 
-def _work_in_child(work: Work, writing: int, gate: tuple[int, int], *, is_grouped: bool) -> None:
-    """Never returns: this process has a copy of everything that its parent still has to do."""
-    code = 1
+def _work_when_told(work: Work, writing: int, gate: tuple[int, int]) -> None:
     try:
         # Nothing is started before what holds it together is there.
         os.close(gate[1])
         if os.read(gate[0], 1):
-            if not is_grouped:
-                from fairlead.agent.hotfix.descendants import bind_child
-
-                bind_child()
-            work(lambda line: _write_all(writing, line + b"\n"))
-            code = 0
+            work_and_exit(work, writing)
     finally:
-        os._exit(code)  # noqa: SLF001 - the one way out of a fork
-
-
-def _set_priority(priority: int) -> None:
-    try:
-        os.setpriority(os.PRIO_PROCESS, THIS_PROCESS, priority)
-    except PermissionError:
-        return  # root's to raise
-
-
-def _write_all(descriptor: int, content: bytes) -> None:
-    rest = memoryview(content)
-    while rest:
-        rest = rest[os.write(descriptor, rest) :]
+        os._exit(1)  # noqa: SLF001 - the one way out of a fork

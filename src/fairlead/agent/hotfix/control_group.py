@@ -12,6 +12,8 @@ from __future__ import annotations
 import posix as os
 import time
 
+from fairlead.agent.hotfix.turn import hurry
+
 SIGKILL = 9
 
 # Where distributions mount them; the second one is beside version 1.
@@ -178,6 +180,8 @@ def _has_unified_tasks(mount: str) -> bool:
 def _kill_all(path: str) -> None:
     # First, and with all groups below: a fork bomb uses every moment.
     if _try_write(f"{path}/cgroup.kill", "1"):
+        for process in _members(path):
+            hurry(process)
         return
     for below in _groups_below(path):
         _kill_all(below)
@@ -197,6 +201,7 @@ def _kill_each(path: str) -> None:
             os.kill(process, SIGKILL)
         except OSError:
             continue  # gone by itself
+        hurry(process)
 
 
 def _wait_for(path: str, line: str) -> None:

@@ -21,7 +21,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from fairlead.agent.hotfix.apart import Apart
+    from fairlead.agent.hotfix.in_fork import Apart
     from fairlead.agent.stages.stage import Boot
 
 LONGEST_TEXT = 1000

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from fairlead.agent.hotfix.apart import Tell
     from fairlead.agent.hotfix.image_files import Limits
+    from fairlead.agent.hotfix.in_fork import Tell
     from fairlead.agent.stages.stage import StageEnd
 
 STAGES = (CHECK, DOWNLOAD, CHOOSE)

@@ -20,7 +20,7 @@ from fairlead.errors import FairleadError, UnavailableError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from fairlead.agent.hotfix.apart import Tell
+    from fairlead.agent.hotfix.in_fork import Tell
     from fairlead.agent.run import Run
 
 # The verdict is out, and nobody waits for this; but the unit is not done before it.
