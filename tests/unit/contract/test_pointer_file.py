@@ -105,6 +105,46 @@ def test_a_pointer_that_cannot_be_used_is_empty_and_says_why(text: bytes, proble
     assert (pointer.hotfixes, pointer.version, pointer.scripts_version) == ({}, "", "")
 
 
+@pytest.mark.parametrize(
+    ("pointer", "resolved"),
+    [
+        ('{"Hotfixes": {"202604.01": "202604.01.3"}}', "202604.01.3"),
+        ('{"HOTFIXES": {"202605.30": "202605.30.1"}, "version": "202604.01.3"}', ""),
+        ('{"hotfixe\u017f": {"202605.30": "202605.30.1"}, "version": "202604.01.3"}', ""),
+        ('{"VERSION": "202604.01.3"}', "202604.01.3"),
+        ('{"version": "202604.01.3", "Version": "202604.01.4"}', "202604.01.4"),
+        ('{"version": "202604.01.3", "Version": null}', "202604.01.3"),
+        ('{"version ": "202604.01.3", "hot-fixes": {"202604.01": "202604.01.3"}}', ""),
+        ('{"hotfixes": {"202604.01": "202604.01.3"}, "hotfixes": {"a": "b"}}', "202604.01.3"),
+        ('{"hotfixes": {"a": "b"}, "hotfixes": null, "version": "202604.01.3"}', "202604.01.3"),
+        ('{"hotfixes": {"202605.30": "\\ud800", "202604.01": "202604.01.3"}}', "202604.01.3"),
+        ('{"version": "2026\\ud80004.01.3"}', "2026\ufffd04.01.3"),
+        ('{\r\n"hotfixes":\r\n{"202604.01":\r\n"202604.01.3\\r\\n"}}\r\n', "202604.01.3"),
+        ('{"hotfixes": {" 202604.01": "202604.01.3"}}', ""),
+        ('{"hotfixes": {"202604.01": "\u200b202604.01.3"}}', "\u200b202604.01.3"),
+        ('{"hotfixes": {"202604.01": "\u0085202604.01.3\u00a0"}}', "202604.01.3"),
+        ('\ufeff{"version": "202604.01.3"}', ""),
+        ('{"version": "202604.01.3"} {}', ""),
+        ('{"version": "202604.01.3",}', ""),
+        ('{"version": 202604}', ""),
+        ('{"Version": ["202604.01.3"], "hotfixes": {"202604.01": "202604.01.3"}}', ""),
+    ],
+)
+def test_spellings_of_a_pointer_mean_what_they_mean_to_the_published_agent(
+    pointer: str, resolved: str
+) -> None:
+    # Each was given to the library that it reads its pointer with.
+    assert resolve(parse_pointer(pointer.encode()), "202604.01.0") == resolved
+
+
+def test_a_rewrite_knows_our_names_in_any_case() -> None:
+    pointer = parse_pointer(b'{"Version": "202604.01.3", "SCRIPTS_VERSION": "202604.01.2"}')
+
+    assert render_pointer(pointer, {}) == (
+        b'{"version":"202604.01.3","scripts_version":"202604.01.2"}\n'
+    )
+
+
 def test_a_rewrite_replaces_the_map_and_keeps_everything_else() -> None:
     pointer = parse_pointer(
         b'{"future": {"b": 1, "a": [1e999, null]}, "version": "202604.01.3",'

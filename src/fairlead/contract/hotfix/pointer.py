@@ -4,17 +4,27 @@ The hotfix pointer: which version, if any, a node of one base should install.
 A pointer that cannot be read is an empty pointer with a problem, since a bad pointer must never
 stop a boot. A non-empty map decides alone: a base it does not name gets nothing, even if the
 pointer also has a `version`. A tombstone (null) counts as an entry, so it also denies.
+
+Names and values mean what the published agent's library makes of them: it takes our names in any
+case, adds the entries of a map that comes twice, forgets them at a null, and refuses a byte order
+mark.
 """
 
 from __future__ import annotations
 
 from fairlead.contract.image_version import WHITE_SPACE, base_of, may_upgrade
-from fairlead.contract.json_text import Pairs, encode_json, parse_json
+from fairlead.contract.json_text import BYTE_ORDER_MARK, Pairs, encode_json, parse_json
 from fairlead.contract.node_receipt import shown_name
 from fairlead.contract.proto_scalar import is_unicode, kind_of
 from fairlead.errors import InputError
 
 OWN_NAMES = ("version", "scripts_version", "hotfixes")
+UNUSABLE = "the hotfix pointer cannot be used"
+
+# The one letter beside the capital ones that is an "s" in another case.
+LONG_S = "\u017f"
+NO_CHARACTER = "\ufffd"
+SURROGATES = ("\ud800", "\udfff")
 
 
 class HotfixPointer:
@@ -60,10 +70,12 @@ def parse_pointer(text: bytes) -> HotfixPointer:
     """Return the pointer in these bytes, or an empty one that says what is wrong. Never raises."""
     if not text.strip():
         return HotfixPointer()
+    if text.startswith(BYTE_ORDER_MARK):
+        return HotfixPointer(f"{UNUSABLE}: not JSON: begins with a byte order mark")
     try:
         return _pointer_of(parse_json(text))
     except InputError as error:
-        return HotfixPointer(f"the hotfix pointer cannot be used: {error}")
+        return HotfixPointer(f"{UNUSABLE}: {error}")
 
 
 def _pointer_of(document: object) -> HotfixPointer:
@@ -72,19 +84,25 @@ def _pointer_of(document: object) -> HotfixPointer:
         return pointer
     if not isinstance(document, Pairs):
         raise InputError(f"found {kind_of(document)}, expected an object")
-    for name, value in document:
+    for written, value in document:
+        name = written.replace(LONG_S, "s").lower()
         if name not in OWN_NAMES:
-            pointer.others.append((name, value))
-        elif value is None:
-            continue
+            pointer.others.append((written, value))
         elif name == "hotfixes":
-            hotfixes, problems = hotfixes_of(value)
-            if problems:
-                raise InputError(problems[0], field=name)
-            pointer.hotfixes.update(hotfixes or {})
-        else:
+            _take_hotfixes(pointer, value)
+        elif value is not None:
             setattr(pointer, name, _version_of(value, name))
     return pointer
+
+
+def _take_hotfixes(pointer: HotfixPointer, value: object) -> None:
+    if value is None:
+        pointer.hotfixes.clear()
+        return
+    hotfixes, problems = hotfixes_of(value)
+    if problems:
+        raise InputError(problems[0], field="hotfixes")
+    pointer.hotfixes.update(hotfixes or {})
 
 
 def hotfixes_of(value: object) -> tuple[dict[str, str | None] | None, list[str]]:
@@ -102,9 +120,13 @@ def hotfixes_of(value: object) -> tuple[dict[str, str | None] | None, list[str]]
 
 
 def _version_of(value: object, name: str) -> str:
-    if not isinstance(value, str) or not is_unicode(value):
+    if not isinstance(value, str):
         raise InputError(f"found {kind_of(value)}, expected a version as text", field=name)
-    return value
+    if is_unicode(value):
+        return value
+    # Half a character: no version, but no reason to lose the others either.
+    first, last = SURROGATES
+    return "".join(NO_CHARACTER if first <= one <= last else one for one in value)
 
 
 def resolve(pointer: HotfixPointer, current: str) -> str:
