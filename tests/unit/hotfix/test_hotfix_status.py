@@ -127,3 +127,27 @@ def test_before_anybody_was_served_nothing_is_known(
     told = " ".join(capsys.readouterr().out.split())
     assert "offered to 1% next 5%, from 2026-11-16" in told
     assert "have it 0 machines" in told
+
+
+def test_of_a_fix_whose_machines_send_no_report_nothing_is_claimed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    directory = tmp_path / "depot"
+    make_depot(directory, [make_fix(component="aksNodeController")])
+    command = ["hotfix", "status", "--depot", str(directory)]
+
+    assert run_command([*command, FIX]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert f"next 5%, by `fairlead hotfix promote {FIX}` alone" in told
+    assert "have it not known: agents of AKS send no boot report" in told
+    assert "lack it" not in told
+
+    assert run_command(command) == 0
+    assert capsys.readouterr().out.splitlines()[1].split() == [
+        FIX, "published", "1%", "?", "?", "-", "-"
+    ]  # fmt: skip
+
+    assert run_command([*command, FIX, "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert (answer["have"], answer["lack"]) == (None, None)

@@ -18,11 +18,15 @@ from fairlead.cli.screens.blocks import (
     line,
 )
 from fairlead.cli.screens.fixes import STATE_TONES
+from fairlead.contract.hotfix.answer import OUR_COMPONENT
 from fairlead.decision.explain import moment
 from fairlead.hotfix.campaign import LENGTHS, NEEDED, WAVES, Boots
 from fairlead.hotfix.catalog import State
 from fairlead.hotfix.service.fleet import Reach
 from fairlead.telling.counted import counted
+
+# AKS's own agents ask, and send no report.
+UNKNOWN = "not known: agents of AKS send no boot report"
 
 
 def reach_grid(reaches: Iterable[Reach]) -> Grid:
@@ -32,8 +36,8 @@ def reach_grid(reaches: Iterable[Reach]) -> Grid:
             reach.fix.version,
             _state(reach),
             _offered(reach),
-            str(reach.have),
-            str(reach.lack),
+            str(reach.have) if is_told(reach) else "?",
+            str(reach.lack) if is_told(reach) else "?",
             _failed(_sum(one.with_fix for one in reach.regions)),
             _failed(_sum(one.without for one in reach.regions)),
         )
@@ -52,8 +56,8 @@ def reach_blocks(reach: Reach, lacking: Sequence[str]) -> list[Block]:
         ("offered to", _offered(reach)),
         ("next", _next(reach)),
         ("under way", counted(reach.under_way, "boot") if reach.under_way else ""),
-        ("have it", counted(reach.have, "machine")),
-        ("lack it", _lacking(reach, lacking)),
+        ("have it", counted(reach.have, "machine") if is_told(reach) else UNKNOWN),
+        ("lack it", _lacking(reach, lacking) if is_told(reach) else ""),
     )
     blocks: list[Block] = [line(Toned(f"{reach.fix.version}  {reach.fix.summary}", STRONG))]
     blocks += [fact(name, value, 12) for name, value in facts if value]
@@ -64,6 +68,11 @@ def reach_blocks(reach: Reach, lacking: Sequence[str]) -> list[Block]:
         rows = tuple((str(count), cause) for cause, count in reach.causes)
         blocks.append(Grid(("MACHINES", "CAUSE"), rows))
     return blocks
+
+
+def is_told(reach: Reach) -> bool:
+    """Say whether machines of this fix say how their boots ended."""
+    return reach.fix.component == OUR_COMPONENT
 
 
 def _region_grid(reach: Reach) -> Grid:
@@ -106,6 +115,8 @@ def _next(reach: Reach) -> str:
     if is_over or reach.fix.state is not State.PUBLISHED:
         return ""
     share, at = WAVES[campaign.wave + 1]
+    if not is_told(reach):
+        return f"{share:.0%}, by `fairlead hotfix promote {reach.fix.version}` alone"
     opens = campaign.started_at + LENGTHS[campaign.schedule] * at
     needed = counted(NEEDED[campaign.wave], "good boot")
     return f"{share:.0%}, from {moment(opens)} on and after {needed} of this wave"

@@ -14,6 +14,7 @@ from fairlead.contract.hotfix.answer import AKS_COMPONENT, OUR_COMPONENT
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fairlead.cli.flags import Commands
+    from fairlead.hotfix.catalog import Fix
 
 EXAMPLE = """\
 example: the two packages of one fix, as they were built
@@ -71,10 +72,15 @@ def _publish(arguments: Namespace) -> int:
         where = (
             f"in {', '.join(regions)}, to {WAVES[0][0]:.0%} of machines first\n"
             f"how far it came: fairlead hotfix status {fix.version}; "
-            f"further at once: fairlead hotfix promote {fix.version}"
+            f"further {_further(fix)}: fairlead hotfix promote {fix.version}"
         )
     sys.stderr.write(
         f"{fix.version} is published for the base {fix.base}, schedule {fix.schedule.value}; "
         f"offered {where}\n"
     )
     return 0
+
+
+def _further(fix: Fix) -> str:
+    # Waves of the others open by what their machines report.
+    return "at once" if fix.component == OUR_COMPONENT else "by hand alone"

@@ -20,8 +20,9 @@ example: every fix; then one in full, with who lacks it and why boots failed
   fairlead hotfix status 202611.16.1
 
 By the last boot that each machine reported; the ledger of the depot's service is read, or with
---kube the one that the replicas of a cluster count in. With --json
-and a VERSION all machines that have it, and all that lack it, are listed by name.
+--kube the one that the replicas of a cluster count in. With --json and a VERSION all machines that
+have it, and all that lack it, are listed by name. Agents of AKS send no report: who has a fix of
+theirs is not known, and its waves open by `promote` alone.
 """
 
 # Names on a screen.
@@ -79,6 +80,8 @@ def _one(arguments: Namespace) -> int:
 
 
 def _fields(reach: Reach) -> dict[str, object]:
+    from fairlead.cli.screens.fix_reach import is_told
+
     fix, campaign = reach.fix, reach.campaign
     return {
         "name": fix.version,
@@ -91,8 +94,8 @@ def _fields(reach: Reach) -> dict[str, object]:
         "reach": 1.0 if fix.everyone else campaign.reach,
         "halted": campaign.halted,
         "under_way": reach.under_way,
-        "have": reach.have,
-        "lack": reach.lack,
+        "have": reach.have if is_told(reach) else None,
+        "lack": reach.lack if is_told(reach) else None,
         "regions": [
             {
                 "region": one.region,
