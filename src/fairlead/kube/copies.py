@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
 from fairlead.errors import ConflictError, UnavailableError
 from fairlead.kube.answer import Object
@@ -175,8 +175,10 @@ class Copies:
         if seen is not None:
             expected = {name: seen["metadata"][name] for name in ("uid", "resourceVersion")}
         wanted = {**wanted, "metadata": {**metadata, **expected}}
-        written = self.client.apply(resource, wanted, subresource)
-        return self._noted(resource, written, is_last=is_last)
+        informer = self._informers[resource]
+        with informer.holding_back(key_of(wanted)) if is_last else nullcontext():
+            written = self.client.apply(resource, wanted, subresource)
+            return self._noted(resource, written, is_last=is_last)
 
     def delete(self, resource: Resource, found: Object) -> None:
         """Delete this very object; one that is gone is no error."""

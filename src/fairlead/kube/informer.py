@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import random
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from fairlead.errors import FairleadError, UnavailableError
@@ -54,8 +55,8 @@ class Informer:
     """
     A copy of one resource that follows the server.
 
-    on_change: told of every object that appeared, changed or went, by the thread of the informer;
-    it must be quick and must not raise. tell: takes what goes wrong, in words.
+    on_change: told of every object that appeared, changed or went, by the thread of the informer or
+    by one that wrote; it must be quick and must not raise. tell: takes what goes wrong, in words.
     """
 
     def __init__(
@@ -76,6 +77,7 @@ class Informer:
         self._groups: dict[str, set[Key]] = {}
         self._deleted: dict[Key, str] = {}
         self._own: dict[Key, str] = {}  # versions that nobody is to be told of, one a key at most
+        self._held_back: dict[Key, list[Object]] = {}  # while they are written
         self._lock = threading.Lock()
         self._version = ""
         self._current: Watch | None = None
@@ -170,6 +172,25 @@ class Informer:
             if known is None or _is_newer(version_of(written), known.version):
                 self._written[key] = self._packed(written)
                 self._join_group(key, written)
+
+    @contextmanager
+    def holding_back(self, key: Key) -> Iterator[None]:
+        """
+        Tell of changes of an object after the block that writes it, but for what it wrote itself.
+
+        A watch is often faster than the answer, by which alone a write of ours is known. One block
+        for each object at a time.
+        """
+        with self._lock:
+            self._held_back[key] = []
+        try:
+            yield
+        finally:
+            with self._lock:
+                changed = self._held_back.pop(key)
+                told = [one for one in changed if not self._is_own(key, version_of(one))]
+            for one in told:
+                self._on_change(one)
 
     def note_deleted(self, namespace: str, name: str, uid: str) -> None:
         """Let reads see that this very object was deleted."""
@@ -271,22 +292,32 @@ class Informer:
         key = key_of(change.object)
         with self._lock:
             self.changes += 1
+            written = self._written.get(key)
+            if written and not _is_newer(written.version, change.version):
+                del self._written[key]
             if change.kind == "DELETED":
                 self._objects.pop(key, None)
                 self._deleted.pop(key, None)
                 self._own.pop(key, None)
                 self._leave_group(key, change.object)
+            elif written and written.version == change.version:
+                self._objects[key] = written
             else:
                 self._objects[key] = self._packed(change.object)
                 self._join_group(key, change.object)
-            written = self._written.get(key)
-            if written and not _is_newer(written.version, change.version):
-                del self._written[key]
-            is_known = self._own.get(key) == change.version
-            if is_known:
-                del self._own[key]
-        if not is_known:
+            held_back = self._held_back.get(key)
+            if held_back is not None:
+                held_back.append(change.object)
+            is_told_here = held_back is None and not self._is_own(key, change.version)
+        if is_told_here:
             self._on_change(change.object)
+
+    def _is_own(self, key: Key, version: str) -> bool:
+        """Say, once, whether this version is one that nobody is to be told of."""
+        is_own = self._own.get(key) == version
+        if is_own:
+            del self._own[key]
+        return is_own
 
     def _packed(self, found: Object) -> Packed:
         return packed(found, is_marked=self._selection.is_marked(found))
