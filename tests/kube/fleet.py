@@ -2,12 +2,13 @@
 
 import time
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any
 
 from fairlead.inputs.platform_inputs import Stub
 from fairlead.kube.answer import Object
 from fairlead.kube.client import KubeClient, connect
-from fairlead.kube.operator import LEASE, Operator, Settings
+from fairlead.kube.operator import LEASE, Operator, Settings, whole_second
 from fairlead.kube.resource import LEASES, MACHINE_DEPLOYMENTS, MACHINES, NODE_POOLS, SECRETS
 from kube.cluster import TestCluster
 from kube.cluster_api import Provider
@@ -39,6 +40,7 @@ class Fleet:
         self.provider = provider
         self.admin = connect(cluster.admin)
         self.reached_by = cluster.admin  # the kubeconfig of operators
+        self.now: Callable[[], datetime] = whole_second  # for operators that are made from here on
         self.said: list[str] = []
         self.running: list[tuple[Operator, KubeClient]] = []
 
@@ -53,7 +55,7 @@ class Fleet:
             namespace=namespace, identity=identity, stub=STUB, in_place_image=IN_PLACE_IMAGE
         )
         client = connect(self.reached_by)
-        operator = Operator(client, settings, self.said.append, clock)
+        operator = Operator(client, settings, self.said.append, clock, self.now)
         self.running.append((operator, client))
         return operator
 

@@ -62,7 +62,6 @@ def test_the_deployed_programs_do_all_with_their_own_accounts_and_need_all_of_it
     deployed: Process,
     payload: PayloadProcess,
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     fleet = unmanned
     keep_login(fleet, '{"auths": {}}')
@@ -84,7 +83,7 @@ def test_the_deployed_programs_do_all_with_their_own_accounts_and_need_all_of_it
     check_hotfixes(fleet, tmp_path)
     change_in_place(fleet, deployed, tmp_path)
     assert "hands over" in last_words_of(deployed)
-    expire_revisions(fleet, monkeypatch)
+    expire_revisions(fleet)
     fleet.admin.delete(NODE_POOLS, "deployed", NAMESPACE)
     wait_until(lambda: fleet.admin.find(NODE_POOLS, "deployed", NAMESPACE) is None)
     wait_until(lambda: fleet.secrets("deployed") == [])
@@ -112,11 +111,11 @@ def replace_authority(fleet: Fleet, operator: Process, directory: Path) -> None:
     assert fleet.deployment("deployed")["spec"]["template"] == template
 
 
-def expire_revisions(fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
+def expire_revisions(fleet: Fleet) -> None:
     """Let an operator with the same account look hours later: pairs of old revisions go."""
     assert revisions_of(fleet) > 1
     later = datetime.now(UTC).replace(microsecond=0) + LATER
-    monkeypatch.setattr("fairlead.kube.operator._now", lambda: later)
+    fleet.now = lambda: later
     fleet.reached_by = kubeconfig_of(fleet.cluster, "fairlead-operator")
     fleet.start_operator("later", namespace=HOME)
     wait_until(lambda: revisions_of(fleet) == 1, lambda: fleet.said[-5:])

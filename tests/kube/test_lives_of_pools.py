@@ -20,15 +20,13 @@ FIRST, SECOND, THIRD = "202607.01", "202607.02", "202607.03"
 
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> MovedClock:
-    moved = MovedClock()
-    monkeypatch.setattr("fairlead.kube.operator._now", moved.now)
-    return moved
+def clock() -> MovedClock:
+    return MovedClock()
 
 
 @pytest.fixture
 def fleet(clock: MovedClock, unmanned: Fleet) -> Iterator[Fleet]:
-    del clock  # before the operator starts
+    unmanned.now = clock.now
     unmanned.start_operator()
     yield unmanned
     unmanned.provider.is_silent = False

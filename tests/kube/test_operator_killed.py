@@ -139,7 +139,6 @@ def test_an_operator_killed_at_any_call_leaves_nothing_that_the_next_one_cannot_
     unmanned: Fleet,
     mortals: Mortals,
     budgets: Budgets,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     fleet = unmanned
     declare_all(fleet, 0)
@@ -160,7 +159,7 @@ def test_an_operator_killed_at_any_call_leaves_nothing_that_the_next_one_cannot_
     assert missing_pairs(fleet.admin, POOLS) == []
     fleet.stop_operators()
     later = datetime.now(UTC).replace(microsecond=0) + LATER
-    monkeypatch.setattr("fairlead.kube.operator._now", lambda: later)
+    fleet.now = lambda: later
     fleet.start_operator("later")
     for name in POOLS:
         expected = objects_of_one_revision(fleet.admin, name)

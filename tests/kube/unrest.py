@@ -9,6 +9,9 @@ from fairlead.kube.resource import PLATFORM_CONFIGS, SECRETS
 from kube.fleet import NAMESPACE, Fleet, wait_until
 from kube.invariants import kept_of
 
+# Seconds after each act before templates are looked at: also what writes late is seen.
+REST_S = 1.0
+
 ROTATES = timedelta(hours=5, minutes=31)
 
 
@@ -45,6 +48,7 @@ class Unrest:
             self.rounds += 1
             for act in self._acts():
                 scalings = act()
+                time.sleep(REST_S)
                 self._compare(before, act.__name__, scalings)
 
     def _acts(self) -> Iterator[Callable[[], int]]:

@@ -99,8 +99,17 @@ class Counted:
             return self.passes, self.seconds, tuple(self.quicker)
 
 
+def whole_second() -> datetime:
+    """Return the moment, as exactly as Kubernetes writes them."""
+    return datetime.now(UTC).replace(microsecond=0)
+
+
 class Operator:
-    """One operator process. tell: takes what it has to say, a line at a time."""
+    """
+    One operator process. tell: takes what it has to say, a line at a time.
+
+    clock: what its lease ends by. now: the moment of a pass.
+    """
 
     def __init__(
         self,
@@ -108,9 +117,11 @@ class Operator:
         settings: Settings,
         tell: Callable[[str], None],
         clock: Callable[[], float] = time.monotonic,
+        now: Callable[[], datetime] = whole_second,
     ) -> None:
         self._settings = settings
         self._tell = tell
+        self._now = now
         self.client = client
         self._is_stopping = threading.Event()
         self._has_stopped = threading.Event()
@@ -120,7 +131,7 @@ class Operator:
         self.world = KubeWorld(client, settings.namespace, settings.stub, self._wake, tell)
         self.world.journal.copy = self.events.add
         reach = Reach(self.world.copies, self.world.workloads, self.world.secrets)
-        self._updater = Updater(reach, settings.in_place_image, tell)
+        self._updater = Updater(reach, settings.in_place_image, tell, now)
         self.hotfixes = self._copy_hotfixes(client, settings, tell)
         place = Place(namespace=settings.namespace, name=LEASE, holder=settings.identity)
         self.elector = Elector(client, place, tell, clock)
@@ -234,7 +245,7 @@ class Operator:
         else:
             self.queue.succeeded(pool)
             if wake is not None:
-                self.queue.add_later(pool, (wake - _now()).total_seconds())
+                self.queue.add_later(pool, (wake - self._now()).total_seconds())
         finally:
             self.counted.add_pass(time.monotonic() - begun)
 
@@ -243,7 +254,7 @@ class Operator:
             return None
         self.world.pools.hold_on(pool)
         try:
-            wake = reconcile(pool, self._seams, chance(), _now())
+            wake = reconcile(pool, self._seams, chance(), self._now())
         except LostRevisionError as error:
             if not self.world.drop_lost_pairs(pool):
                 raise
@@ -271,7 +282,7 @@ class Operator:
         reason = "Refused" if isinstance(error, InputError) else "PassFailed"
         try:
             with self.world.copies.one_look():
-                self.world.pools.write_failure(pool, reason, says, _now())
+                self.world.pools.write_failure(pool, reason, says, self._now())
         except FairleadError as refused:
             self._tell(f"{pool}: its status could not be written: {refused}")
 
@@ -282,7 +293,3 @@ def chance() -> Chance:
         draw_token=lambda: base64.b64encode(secrets.token_bytes(TOKEN_BYTES)).decode(),
         draw_name=lambda pool: pool,
     )
-
-
-def _now() -> datetime:
-    return datetime.now(UTC).replace(microsecond=0)

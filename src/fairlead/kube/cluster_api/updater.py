@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 
 from fairlead.errors import ConflictError, FairleadError, InputError, UnavailableError
 from fairlead.kube.answer import Object
@@ -83,7 +83,7 @@ class Updater:
         reach: Reach,
         image: str,
         tell: Callable[[str], None],
-        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        now: Callable[[], datetime],
     ) -> None:
         self._copies = reach.copies
         self._workloads = reach.workloads
