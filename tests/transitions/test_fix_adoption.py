@@ -29,6 +29,13 @@ FIX = "202607.02.3"
 REASON = f"the pool's owner wants no machine without the fix {FIX}"
 
 
+@pytest.fixture(params=[SimWorld, DeploymentWorld])
+def edge(request: pytest.FixtureRequest) -> type[SimWorld]:
+    """Machines are replaced by our own steps, or by their edge as Cluster API does it."""
+    found: type[SimWorld] = request.param
+    return found
+
+
 def fix(version: str = FIX, **changed: Any) -> Fix:
     return replace(Fix(version=version, since=SINCE), **changed)
 
@@ -45,9 +52,9 @@ def agents(world: SimWorld) -> dict[str, str]:
     return {machine.name: machine.agent for machine in world.living.values()}
 
 
-def half_fixed_world(**spec: Any) -> tuple[SimWorld, set[str]]:
+def half_fixed_world(edge: type[SimWorld], **spec: Any) -> tuple[SimWorld, set[str]]:
     """Four machines, of which two came before the fix; return these."""
-    world = settled_world(replicas=2, **spec)
+    world = settled_world(edge, replicas=2, **spec)
     old = set(names(world))
     publish(world)
     edit(world, replicas=4)
@@ -66,7 +73,6 @@ CATALOGS: list[Fixes] = [
 ]
 
 
-@pytest.mark.parametrize("edge", [SimWorld, DeploymentWorld])
 def test_publishing_promoting_and_withdrawing_write_nothing_at_all(edge: type[SimWorld]) -> None:
     world = settled_world(edge)
     before = world.writes, names(world), world.records[POOL], world.templates[POOL]
@@ -78,8 +84,8 @@ def test_publishing_promoting_and_withdrawing_write_nothing_at_all(edge: type[Si
     assert (world.writes, names(world), world.records[POOL], world.templates[POOL]) == before
 
 
-def test_machines_with_and_without_a_fix_have_one_revision() -> None:
-    world, old = half_fixed_world()
+def test_machines_with_and_without_a_fix_have_one_revision(edge: type[SimWorld]) -> None:
+    world, old = half_fixed_world(edge)
 
     assert {world.living[name].agent for name in old} == {"202607.02.0"}
     assert sorted(agents(world).values()) == ["202607.02.0"] * 2 + [FIX] * 2
@@ -87,8 +93,10 @@ def test_machines_with_and_without_a_fix_have_one_revision() -> None:
     assert state(world) == "Settled"
 
 
-def test_an_owner_who_asks_gets_those_replaced_that_lack_the_fix_and_no_other() -> None:
-    world, old = half_fixed_world()
+def test_an_owner_who_asks_gets_those_replaced_that_lack_the_fix_and_no_other(
+    edge: type[SimWorld],
+) -> None:
+    world, old = half_fixed_world(edge)
     kept = set(names(world)) - old
     target = world.records[POOL].target
     ask(world)
@@ -106,8 +114,8 @@ def test_an_owner_who_asks_gets_those_replaced_that_lack_the_fix_and_no_other() 
     assert event_kinds(world).count("FixAdoptionEnded") == 1
 
 
-def test_budgets_hold_while_machines_are_replaced_for_a_fix() -> None:
-    world, _ = half_fixed_world()
+def test_budgets_hold_while_machines_are_replaced_for_a_fix(edge: type[SimWorld]) -> None:
+    world, _ = half_fixed_world(edge)
     ask(world)
     fewest = most = 4
     for _ in range(12):
@@ -121,8 +129,8 @@ def test_budgets_hold_while_machines_are_replaced_for_a_fix() -> None:
     assert set(agents(world).values()) == {FIX}
 
 
-def test_a_fix_that_no_boot_takes_replaces_each_machine_once() -> None:
-    world = settled_world()
+def test_a_fix_that_no_boot_takes_replaces_each_machine_once(edge: type[SimWorld]) -> None:
+    world = settled_world(edge)
     old = set(names(world))
     publish(world)
     world.takes = False
@@ -135,8 +143,8 @@ def test_a_fix_that_no_boot_takes_replaces_each_machine_once() -> None:
     assert state(world) == "Settled"
 
 
-def test_a_further_request_is_answered_once_more() -> None:
-    world = settled_world()
+def test_a_further_request_is_answered_once_more(edge: type[SimWorld]) -> None:
+    world = settled_world(edge)
     publish(world)
     world.takes = False
     ask(world)
@@ -150,8 +158,8 @@ def test_a_further_request_is_answered_once_more() -> None:
     assert len(world.gone) == 6
 
 
-def test_a_window_holds_replacements_for_a_fix() -> None:
-    world = settled_world()
+def test_a_window_holds_replacements_for_a_fix(edge: type[SimWorld]) -> None:
+    world = settled_world(edge)
     publish(world)
     window = {"days": ["Sat"], "start": "02:00", "duration": "4h"}
     ask(world, windows=[window])
@@ -167,8 +175,10 @@ def test_a_window_holds_replacements_for_a_fix() -> None:
     )
 
 
-def test_a_fix_that_is_withdrawn_meanwhile_stops_the_replacements_with_its_reason() -> None:
-    world = settled_world()
+def test_a_fix_that_is_withdrawn_meanwhile_stops_the_replacements_with_its_reason(
+    edge: type[SimWorld],
+) -> None:
+    world = settled_world(edge)
     publish(world)
     ask(world)
     for _ in range(3):
@@ -189,8 +199,10 @@ def test_a_fix_that_is_withdrawn_meanwhile_stops_the_replacements_with_its_reaso
     )
 
 
-def test_a_catalog_that_cannot_be_read_holds_the_replacements_and_says_so() -> None:
-    world = settled_world()
+def test_a_catalog_that_cannot_be_read_holds_the_replacements_and_says_so(
+    edge: type[SimWorld],
+) -> None:
+    world = settled_world(edge)
     old = set(names(world))
     publish(world)
     ask(world)
@@ -207,8 +219,10 @@ def test_a_catalog_that_cannot_be_read_holds_the_replacements_and_says_so() -> N
     assert set(world.gone) == old
 
 
-def test_machines_that_fail_with_the_fix_halt_the_replacements_and_resume_goes_on() -> None:
-    world = settled_world()
+def test_machines_that_fail_with_the_fix_halt_the_replacements_and_resume_goes_on(
+    edge: type[SimWorld],
+) -> None:
+    world = settled_world(edge)
     publish(world)
     world.fates = ["fail", "fail"]
     ask(world, haltAfter=1)
@@ -227,8 +241,8 @@ def test_machines_that_fail_with_the_fix_halt_the_replacements_and_resume_goes_o
     assert state(world) == "Settled"
 
 
-def test_a_request_that_is_taken_back_ends_and_replaces_nothing_more() -> None:
-    world = settled_world()
+def test_a_request_that_is_taken_back_ends_and_replaces_nothing_more(edge: type[SimWorld]) -> None:
+    world = settled_world(edge)
     publish(world)
     ask(world, windows=[{"days": ["Sat"], "start": "02:00", "duration": "4h"}])
     world.settle()
@@ -241,8 +255,8 @@ def test_a_request_that_is_taken_back_ends_and_replaces_nothing_more() -> None:
     assert event_kinds(world)[-1] == "FixAdoptionEnded"
 
 
-def test_a_rollout_takes_the_place_of_replacements_for_a_fix() -> None:
-    world, _ = half_fixed_world()
+def test_a_rollout_takes_the_place_of_replacements_for_a_fix(edge: type[SimWorld]) -> None:
+    world, _ = half_fixed_world(edge)
     ask(world)
     world.one_pass()
 
@@ -254,8 +268,10 @@ def test_a_rollout_takes_the_place_of_replacements_for_a_fix() -> None:
     assert len({machine.revision for machine in world.living.values()}) == 1
 
 
-def test_held_platform_changes_stay_held_while_machines_are_replaced_for_a_fix() -> None:
-    world = settled_world()
+def test_held_platform_changes_stay_held_while_machines_are_replaced_for_a_fix(
+    edge: type[SimWorld],
+) -> None:
+    world = settled_world(edge)
     drift(world)
     world.settle()
     publish(world)
@@ -267,8 +283,8 @@ def test_held_platform_changes_stay_held_while_machines_are_replaced_for_a_fix()
     assert state(world) == "Drifted"
 
 
-def test_a_lost_record_does_not_replace_machines_for_an_old_request() -> None:
-    world = settled_world()
+def test_a_lost_record_does_not_replace_machines_for_an_old_request(edge: type[SimWorld]) -> None:
+    world = settled_world(edge)
     publish(world)
     world.takes = False
     ask(world)
@@ -281,19 +297,10 @@ def test_a_lost_record_does_not_replace_machines_for_an_old_request() -> None:
     assert names(world) == before
 
 
-def test_an_edge_that_replaces_by_itself_says_who_must_act() -> None:
-    world = settled_world(DeploymentWorld)
-    publish(world)
-    ask(world)
-    world.settle()
-
-    says = f"3 machines lack {FIX}, and its edge replaces none for that: delete them"
-    assert says in [wait.says for wait in _thought(world).waits]
-    assert not world.gone
-
-
-def test_a_plan_shows_the_machines_that_lack_the_fix_in_the_order_they_go() -> None:
-    world, old = half_fixed_world()
+def test_a_plan_shows_the_machines_that_lack_the_fix_in_the_order_they_go(
+    edge: type[SimWorld],
+) -> None:
+    world, old = half_fixed_world(edge)
     document = _asking(world)
 
     plan = propose(world.world(), [document], world.clock.now).plans[0]
@@ -313,8 +320,10 @@ def test_a_plan_shows_the_machines_that_lack_the_fix_in_the_order_they_go() -> N
         (Fixes(problem="catalog.json: not JSON"), "catalog.json: not JSON"),
     ],
 )
-def test_asking_for_a_fix_that_no_machine_would_get_is_refused(fixes: Fixes, says: str) -> None:
-    world = settled_world()
+def test_asking_for_a_fix_that_no_machine_would_get_is_refused(
+    edge: type[SimWorld], fixes: Fixes, says: str
+) -> None:
+    world = settled_world(edge)
     world.fixes = fixes
 
     with pytest.raises(InputError, match=says) as refused:
@@ -323,8 +332,8 @@ def test_asking_for_a_fix_that_no_machine_would_get_is_refused(fixes: Fixes, say
     assert refused.value.field == "spec.rollout.replaceWithout.fix"
 
 
-def test_a_machine_that_was_not_shown_is_not_replaced() -> None:
-    world = settled_world()
+def test_a_machine_that_was_not_shown_is_not_replaced(edge: type[SimWorld]) -> None:
+    world = settled_world(edge)
     publish(world)
     proposal = propose(world.world(), [_asking(world)], world.clock.now)
     shown = proposal.rollouts[POOL]
@@ -336,8 +345,10 @@ def test_a_machine_that_was_not_shown_is_not_replaced() -> None:
     assert set(world.gone) == set(shown.machines[:2])
 
 
-def test_a_pool_that_changes_in_place_cannot_ask_for_machines_with_a_fix() -> None:
-    world = settled_world(management={"type": "InPlace"})
+def test_a_pool_that_changes_in_place_cannot_ask_for_machines_with_a_fix(
+    edge: type[SimWorld],
+) -> None:
+    world = settled_world(edge, management={"type": "InPlace"})
     publish(world)
 
     with pytest.raises(InputError, match="has no meaning for InPlace"):

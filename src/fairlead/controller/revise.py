@@ -22,6 +22,7 @@ from fairlead.inputs.spelled import Spelled
 from fairlead.revision.hashing import revision_of
 from fairlead.revision.revision import Revision
 from fairlead.rollout.adoption import lacking_in
+from fairlead.rollout.edge import no_way_to_replace
 from fairlead.rollout.policy import Policy, policy_of
 from fairlead.rollout.record import PoolRecord
 from fairlead.rollout.situation import Situation, scales
@@ -155,17 +156,18 @@ def adoption_waits(wanted: Wanted, record: PoolRecord) -> tuple[Wait, ...]:
         return ()
     if problem := wanted.seen.fixes.problem:
         return (Wait(wait_for=WaitFor.INPUT, says=problem),)
-    if wanted.edge_replaces:
+    no_way = no_way_to_replace(wanted.policy, wanted.desired)
+    if no_way and wanted.edge_replaces:
         lack = "1 machine lacks" if len(left) == 1 else f"{len(left)} machines lack"
-        says = f"{lack} {record.adoption.fix}, and its edge replaces none for that: delete them"
+        says = f"{lack} {record.adoption.fix}; {no_way}: set it to 1, or delete them"
         return (Wait(wait_for=WaitFor.OWNER, says=says),)
     return ()
 
 
 def _lacking(wanted: Wanted, record: PoolRecord) -> frozenset[str]:
     """Return the machines that our own steps replace for a fix, unless a rollout does anyway."""
-    is_blind_rollout = record.is_rolling and bool(wanted.seen.fixes.problem)
-    if is_blind_rollout or wanted.edge_replaces:
+    is_blind = bool(wanted.seen.fixes.problem)
+    if record.is_rolling and (is_blind or wanted.edge_replaces):
         return frozenset()
     return lacking_in(record.adoption, wanted.seen.machines)
 

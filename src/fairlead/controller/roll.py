@@ -92,7 +92,7 @@ def _machine_plan(wanted: Wanted, situation: Situation) -> MachinePlan:
     if not situation.target and not situation.is_leaving:
         return MachinePlan((), situation, ())
     if wanted.edge_replaces or (wanted.edge_makes and situation.is_leaving):
-        return watch_edge(situation)
+        return watch_edge(situation, wanted.seen.template)
     return plan_machines(situation)
 
 

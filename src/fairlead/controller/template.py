@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from fairlead.controller.observe import Snapshot
 from fairlead.controller.revise import Wanted
-from fairlead.rollout.edge import is_held
+from fairlead.rollout.edge import fix_turn, is_held
 from fairlead.rollout.machines import Machine, Template
 from fairlead.rollout.record import PoolRecord
 from fairlead.rollout.situation import Situation, is_waiting
@@ -28,14 +28,16 @@ def template_of(wanted: Wanted, record: PoolRecord, situation: Situation) -> Tem
     waits = wanted.edge_replaces and is_held(situation)
     if situation.is_leaving:
         # Nothing but the number of machines matters any more.
-        return known and replace(known, replicas=situation.desired, is_held=waits)
+        surge = known.surge if known and situation.is_stopped else 0
+        return known and replace(known, replicas=situation.desired, is_held=waits, surge=surge)
     if target is None:
         return known
     settings = known.settings if known and is_waiting(situation) else wanted.policy.settings
     told = known or UNTOLD
     told = replace(told, replicas=situation.desired, settings=settings, is_held=waits)
     if wanted.edge_makes and not (known and wanted.problems):
-        told = replace(told, pacing=wanted.policy.pacing)
+        surge = fix_turn(situation, known).surge if wanted.edge_replaces else 0
+        told = replace(told, pacing=wanted.policy.pacing, surge=surge)
     if told.revision == target.id:
         return told
     return replace(

@@ -2,7 +2,8 @@
 What a pass would do, from one read of the world. Pure: a preview is this, and nothing else.
 
 The steps stand in the order in which they are safe: a pair exists before a template names it,
-and a pair expires only after nothing names it.
+and a pair expires only after nothing names it; a machine is marked to go first before a template
+has one machine fewer.
 """
 
 from dataclasses import replace
@@ -26,6 +27,7 @@ from fairlead.rollout.approval import Approval, agreed
 from fairlead.rollout.record import PoolRecord
 from fairlead.rollout.secrets import SecretPlan
 from fairlead.rollout.start import start
+from fairlead.rollout.step import MarkMachine
 from fairlead.timeline.conditions import PoolFacts
 
 
@@ -44,8 +46,10 @@ def think(seen: Snapshot, now: datetime) -> Thought:
     decision = _decision_of(wanted, record, goal)
     facts, shown = _facts_of(wanted, record, decision, approved, desired)
     facts, secrets = _with_secrets(wanted, facts, desired)
-    first = (*secrets.before, *template_steps(seen, facts.template))
-    then = (*setting_steps(wanted, facts.machines), *facts.steps, *secrets.after)
+    marks = tuple(step for step in facts.steps if isinstance(step, MarkMachine))
+    others = tuple(step for step in facts.steps if not isinstance(step, MarkMachine))
+    first = (*secrets.before, *marks, *template_steps(seen, facts.template))
+    then = (*setting_steps(wanted, facts.machines), *others, *secrets.after)
     thought = Thought(
         policy=wanted.policy,
         decision=decision,

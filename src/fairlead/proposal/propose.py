@@ -38,6 +38,7 @@ from fairlead.proposal.plan import once_there, record_after, whole_plan_of
 from fairlead.proposal.versions import skewed
 from fairlead.rollout.adoption import why_stopped
 from fairlead.rollout.approval import Approval, approval_of
+from fairlead.rollout.edge import no_way_to_replace
 from fairlead.rollout.record import PoolRecord
 
 BASE_DIGITS = 16
@@ -322,6 +323,10 @@ def _refuse_fix(seen: Snapshot, thought: Thought) -> None:
     if problem := seen.fixes.problem or why_stopped(without.fix, seen.fixes):
         hint = "fairlead hotfix list shows what is published"
         raise InputError(problem, field=field, hint=hint)
+    count = thought.policy.replicas_from(seen.template.replicas if seen.template else 0)
+    if seen.makes_by_itself and (no_way := no_way_to_replace(thought.policy, count)):
+        hint = "set management.maxUnavailable to 1, or delete them: fairlead machine delete NAME"
+        raise InputError(no_way, field="spec.rollout.replaceWithout", hint=hint)
     waves = seen.fixes.by_version[without.fix].waves
     if waves is not None and waves.part < 1:
         raise InputError(

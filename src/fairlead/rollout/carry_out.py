@@ -27,6 +27,7 @@ from fairlead.rollout.step import (
     CreateToken,
     DeletePair,
     ExpireToken,
+    MarkMachine,
     PointTemplate,
     RemoveMachine,
     ReviveToken,
@@ -70,15 +71,27 @@ def carry_out(steps: Iterable[Step], hands: Hands) -> tuple[str, ...]:
                 name = hands.draw_name(hands.pool)
                 hands.machines.create_machine(hands.pool, name, step.revision)
                 made.append(name)
-            case RemoveMachine():
-                hands.machines.remove_machine(step.machine, step.reason, step.asked_by)
-            case ChangeMachine():
-                hands.machines.change_machine(step.machine, step.revision)
-            case ApplySettings():
-                hands.machines.apply_settings(step.machine, step.settings)
+            case RemoveMachine() | MarkMachine() | ChangeMachine() | ApplySettings():
+                _carry_out_at(hands.machines, step)
             case _:
                 _carry_out_secret(step, hands)
     return tuple(made)
+
+
+def _carry_out_at(
+    machines: Machines, step: RemoveMachine | MarkMachine | ChangeMachine | ApplySettings
+) -> None:
+    match step:
+        case RemoveMachine():
+            machines.remove_machine(step.machine, step.reason, step.asked_by)
+        case MarkMachine():
+            machines.mark_machine(step.machine, step.reason, step.asked_by)
+        case ChangeMachine():
+            machines.change_machine(step.machine, step.revision)
+        case ApplySettings():
+            machines.apply_settings(step.machine, step.settings)
+        case _:
+            assert_never(step)
 
 
 def _carry_out_secret(step: SecretStep, hands: Hands) -> None:

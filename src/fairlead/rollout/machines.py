@@ -49,7 +49,8 @@ class Machine:
     skips_drain: its owner wants it gone without waiting for its drain.
     agent: version of the agent that provisioned it, a fix's or the one that its image has, as its
     last boot reported; '' if that is not known. going: what its edge does with it after its drain,
-    which ends by itself unless it takes too long; '' before that.
+    which ends by itself unless it takes too long; '' before that. goes_first: its edge takes it
+    before others once it is told of fewer.
     """
 
     name: str
@@ -67,6 +68,7 @@ class Machine:
     skips_drain: bool = False
     agent: str = ""
     going: str = ""
+    goes_first: bool = False
     settings: NodeSettings = field(default_factory=NodeSettings)
 
     @property
@@ -134,7 +136,8 @@ class Template:
     when they change; the rest is applied in place.
 
     is_held: an edge that replaces machines by itself must not, for now. pacing: how it is to make
-    them; None where our own steps do it.
+    them; None where our own steps do it. surge: how many it makes beyond replicas, while machines
+    are replaced for a fix.
     """
 
     revision: str
@@ -146,6 +149,7 @@ class Template:
     observed_generation: int = 1
     is_held: bool = False
     pacing: Pacing | None = None
+    surge: int = 0
 
     @property
     def is_observed(self) -> bool:
@@ -201,6 +205,13 @@ class Machines(Protocol):
 
     def remove_machine(self, name: str, reason: str, asked_by: str = "") -> None:
         """Tell a machine to drain and go; the reason stays with it, and who asked."""
+
+    def mark_machine(self, name: str, reason: str, asked_by: str = "") -> None:
+        """
+        Let an edge that makes machines take this one before others once it is told of fewer.
+
+        Why, and who asked, stays with the machine.
+        """
 
     def change_machine(self, name: str, revision: str) -> None:
         """Take a machine to another revision in place."""

@@ -35,9 +35,11 @@ from fairlead.rollout.situation import (
     stale_machines,
     told_gates,
 )
-from fairlead.rollout.step import ChangeMachine, CreateMachine, RemoveMachine
+from fairlead.rollout.step import ChangeMachine, CreateMachine, MarkMachine, RemoveMachine
 
-MachineChange = CreateMachine | RemoveMachine | ChangeMachine
+SCALED_DOWN = "the pool was scaled down"
+
+MachineChange = CreateMachine | RemoveMachine | ChangeMachine | MarkMachine
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +106,8 @@ def machines_after(situation: Situation, steps: Iterable[MachineChange]) -> tupl
             case ChangeMachine():
                 changing = replace(machines[step.machine], heading_for=step.revision)
                 machines[step.machine] = replace(changing, since=situation.now)
+            case MarkMachine():
+                machines[step.machine] = replace(machines[step.machine], goes_first=True)
             case _:
                 assert_never(step)
     return tuple(machines.values())
@@ -113,7 +117,7 @@ def _next_steps(situation: Situation) -> list[MachineChange]:
     staying = [machine for machine in situation.machines if not machine.is_leaving]
     if may_scale(situation):
         leaving: dict[str, MachineChange] = {}
-        for reasons in (_surplus, _retries, repair_steps):
+        for reasons in (_surplus, retries, repair_steps):
             for step in reasons(situation, staying):
                 leaving.setdefault(step.machine, step)
         if leaving:
@@ -183,11 +187,12 @@ def _surplus(situation: Situation, staying: list[Machine]) -> list[RemoveMachine
     names = {machine.name for machine in first}
     others = sorted((machine for machine in staying if machine.name not in names), key=order)
     leaving = first + others[: count - len(first)]
-    reason, asked_by = "the pool was scaled down", situation.declared_by
-    return [RemoveMachine(machine.name, reason, asked_by) for machine in leaving]
+    asked_by = situation.declared_by
+    return [RemoveMachine(machine.name, SCALED_DOWN, asked_by) for machine in leaving]
 
 
-def _retries(situation: Situation, staying: list[Machine]) -> list[RemoveMachine]:
+def retries(situation: Situation, staying: list[Machine]) -> list[RemoveMachine]:
+    """Return the steps that take away what failed before the owner let a rollout go on."""
     return [
         RemoveMachine(
             machine.name, f"the rollout was resumed after: {failure}", situation.declared_by
@@ -202,12 +207,11 @@ def _replace(situation: Situation, staying: list[Machine]) -> list[MachineChange
     policy = situation.policy
     if policy.strategy is Strategy.ON_DELETE:
         return []
-    allowed = allowance_now(situation).machines
     if policy.strategy is Strategy.IN_PLACE:
         unavailable = policy.unavailable(situation.desired)
-        least = situation.desired - unavailable
+        least, allowed = situation.desired - unavailable, allowance_now(situation).machines
         return [*change_steps(tuple(staying), situation.target, least, unavailable, allowed)]
-    return [*_rolling_removals(situation, staying, allowed)]
+    return [*replacements(situation, staying)]
 
 
 def rollout_waits(situation: Situation) -> list[Wait]:
@@ -234,10 +238,9 @@ def counted(machines: int) -> str:
     return "1 machine waits" if machines == 1 else f"{machines} machines wait"
 
 
-def _rolling_removals(
-    situation: Situation, staying: list[Machine], allowed: int
-) -> list[RemoveMachine]:
-    desired = situation.desired
+def replacements(situation: Situation, staying: list[Machine]) -> list[RemoveMachine]:
+    """Return the steps that take away what may be replaced now, within budgets and batches."""
+    desired, allowed = situation.desired, allowance_now(situation).machines
     stale = [machine for machine in staying if is_stale(machine, situation)]
     # Machines beyond the present batch keep their place.
     most = len(stale) - max(desired - allowed, 0)

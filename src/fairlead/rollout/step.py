@@ -96,6 +96,15 @@ class RemoveMachine:
 
 
 @dataclass(frozen=True, slots=True)
+class MarkMachine:
+    """Let the edge take one machine before others once it is told of fewer."""
+
+    machine: str
+    reason: str
+    asked_by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ChangeMachine:
     """Take one machine to a revision in place."""
 
@@ -121,6 +130,12 @@ SecretStep = (
     | DeletePair
 )
 MachineStep = (
-    PointTemplate | ApplyTemplate | CreateMachine | RemoveMachine | ChangeMachine | ApplySettings
+    PointTemplate
+    | ApplyTemplate
+    | CreateMachine
+    | RemoveMachine
+    | MarkMachine
+    | ChangeMachine
+    | ApplySettings
 )
 Step = SecretStep | MachineStep

@@ -2,13 +2,17 @@
 A control plane in memory whose machines are replaced by their edge, as Cluster API does it.
 
 The controller may write templates only; the edge creates, replaces and removes machines to match
-them, within the template's own pacing. It refuses everything else. Machines of a pool that changes
+them, within the template's own pacing. Of machines beyond the wanted number those go first that are
+marked, then those that are not ready, then the youngest. It refuses everything else, but that a
+machine is removed for a fix: another one is made once that is gone. Machines of a pool that changes
 in place are made and removed by the edge as well, and changed by the controller's steps; another
 one is made for each that they remove.
 
 A deployment that is held makes no machine of a revision that it has not begun with: it goes on
 scaling and mending the set that it had, as Cluster API does, and so goes on naming its pair.
 """
+
+from dataclasses import replace
 
 from fairlead.errors import InvariantError
 from fairlead.rollout.machines import Machine, Pacing, Template, oldest_first
@@ -50,17 +54,31 @@ class DeploymentWorld(SimWorld):
         raise InvariantError(f"the controller created {name} of {pool} for {revision} itself")
 
     def remove_machine(self, name: str, reason: str, asked_by: str = "") -> None:
-        """Refuse where the deployment would make another one at once."""
+        """Refuse what the deployment sees to by itself: all but those that lack a fix."""
         machine = self.living.get(name)
-        if machine is None or self._has_deployment(machine.pool):
+        if machine is None or (
+            self._has_deployment(machine.pool) and name not in self._to_remove(machine.pool)
+        ):
             raise InvariantError(f"the controller removed {name} itself: {reason} {asked_by}")
         super().remove_machine(name, reason, asked_by)
+
+    def mark_machine(self, name: str, reason: str, asked_by: str = "") -> None:
+        """Let a machine go before others."""
+        machine = self.living[name]
+        self._write("mark", name)
+        self.living[name] = replace(machine, goes_first=True, reason=reason, asked_by=asked_by)
 
     def change_machine(self, name: str, revision: str) -> None:
         """Refuse: machines of a deployment are never changed."""
         if self._has_deployment(self.living[name].pool):
             raise InvariantError(f"the controller changed {name} to {revision} itself")
         super().change_machine(name, revision)
+
+    def _to_remove(self, pool: str) -> set[str]:
+        """Return the machines that are replaced for a fix, and what failed of their successors."""
+        record = self.find_record(pool)
+        adoption = record.adoption if record else None
+        return {*adoption.machines, *record.forgiven} if record and adoption else set()
 
     def _has_deployment(self, pool: str) -> bool:
         template = self.templates.get(pool)
@@ -92,11 +110,12 @@ class DeploymentWorld(SimWorld):
         is_rolling = bool(stale) and not template.is_held and not pacing.waits_for_deletion
         # Held in the midst of a roll, it keeps the machine too many that it has.
         has_begun = bool(stale) and not pacing.waits_for_deletion
-        most = template.replicas + (_count(pacing.max_surge, template, up=True) * has_begun)
+        told = template.replicas + template.surge
+        most = told + (_count(pacing.max_surge, template, up=True) * has_begun)
         if len(staying) > most:
-            return self._let_go((stale or staying)[0])
+            return self._let_go(stale[0] if stale else _first_to_go(staying))
         fresh = len(staying) - len(stale)
-        wants = template.replicas if is_rolling else template.replicas - len(stale)
+        wants = told if is_rolling else told - len(stale)
         if len(machines) < most and fresh < wants:
             self.start_machine(pool, self._draw_name(pool), made_from)
             return 1
@@ -108,9 +127,16 @@ class DeploymentWorld(SimWorld):
         return 0
 
     def _let_go(self, machine: Machine) -> int:
-        # Like Cluster API, it keeps no reason with the machine.
-        self.release_machine(machine, "")
+        # Like Cluster API, it keeps no reason with the machine but what is there.
+        self.release_machine(machine, machine.reason)
         return 1
+
+
+def _first_to_go(staying: list[Machine]) -> Machine:
+    """Return whom an edge takes first if there are too many."""
+    marked = [machine for machine in staying if machine.goes_first]
+    idle = [machine for machine in staying if not machine.is_available]
+    return oldest_first(marked or idle or staying)[-1]
 
 
 def _count(amount: int | str, template: Template, *, up: bool) -> int:

@@ -383,6 +383,10 @@ class SimWorld(SimSecrets, SimJournal):
         self._write("remove", name)
         self.release_machine(replace(machine, asked_by=asked_by), reason)
 
+    def mark_machine(self, name: str, reason: str, asked_by: str = "") -> None:
+        """Refuse: the controller says itself who leaves."""
+        raise InvariantError(f"the controller marked {name}: {reason} {asked_by}")
+
     def change_machine(self, name: str, revision: str) -> None:
         """Take a machine to another revision in place."""
         machine = self.living[name]

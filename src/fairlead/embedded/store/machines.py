@@ -165,6 +165,10 @@ class StoredMachines:
             leaving = replace(stored.machine, phase=Phase.LEAVING, reason=reason, ready_at=None)
             self._write(replace(leaving, since=self._now(), asked_by=asked_by))
 
+    def mark_machine(self, name: str, reason: str, asked_by: str = "") -> None:
+        """Refuse: the controller's own steps say who leaves here."""
+        raise InvariantError(f"nobody would take {name} first: {reason} {asked_by}")
+
     def change_machine(self, name: str, revision: str) -> None:
         """Take a machine to another revision in place. Raises InvariantError without its pair."""
         machine = self._living(name)

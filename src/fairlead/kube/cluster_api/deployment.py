@@ -29,6 +29,7 @@ AGENT = f"{GROUP}/agent"
 BOOT_MS = f"{GROUP}/boot-ms"
 REASON, ASKED_BY = f"{GROUP}/reason", f"{GROUP}/asked-by"
 SETTINGS = f"{GROUP}/settings"
+GOES_FIRST = "cluster.x-k8s.io/delete-machine"
 
 # Parts of a deletion, as Cluster API names them, that begin once the drain is over: they need
 # nobody, unless they take too long.
@@ -62,9 +63,11 @@ def deployment_spec(pool: str, template: Template, place: Mapping[str, Any]) -> 
         },
     }
     if pacing is None or pacing.limits is None:
-        spec["replicas"] = template.replicas
+        spec["replicas"] = template.replicas + template.surge
     if pacing is not None and not pacing.in_place:
         spec["paused"] = template.is_held
+        # Of machines beyond the wanted number those leave that carry the least, as on other edges.
+        spec["deletion"] = {"order": "Newest"}
         spec["rollout"] = {"strategy": _strategy(pacing)}
     return spec
 
@@ -123,7 +126,7 @@ def template_of(found: Object, pool: str) -> Template:
     return replace(
         kept,
         revision=pair_of(told, pool),
-        replicas=spec.get("replicas", 0),
+        replicas=max(spec.get("replicas", 0) - kept.surge, 0),
         is_held=bool(spec.get("paused", False)),
         observed_generation=kept.generation if is_observed else kept.generation - 1,
     )
@@ -169,6 +172,7 @@ def machine_of(found: Object, pool: str) -> Machine:
         since=_told_since(found, phase, conditions),
         asked_by=annotations.get(ASKED_BY, ""),
         going=_going_of(phase, conditions),
+        goes_first=GOES_FIRST in annotations,
     )
     if kept is not None:
         machine = replace(machine, settings=parse_value(type(machine.settings), kept))

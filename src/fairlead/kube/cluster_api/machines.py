@@ -20,6 +20,7 @@ from fairlead.kube.answer import Object
 from fairlead.kube.cluster_api.deployment import (
     ASKED_BY,
     CLUSTER_LABEL,
+    GOES_FIRST,
     REASON,
     SETTINGS,
     deployment_annotations,
@@ -97,6 +98,13 @@ class KubeMachines:
             return
         self._annotate(found, {REASON: reason, ASKED_BY: asked_by})
         self._copies.delete(MACHINES, found)
+
+    def mark_machine(self, name: str, reason: str, asked_by: str = "") -> None:
+        """Let Cluster API take this machine before others once there are to be fewer."""
+        found = self._machine(name)
+        if found is None or "deletionTimestamp" in found["metadata"]:
+            return
+        self._annotate(found, {GOES_FIRST: "true", REASON: reason, ASKED_BY: asked_by})
 
     def change_machine(self, name: str, revision: str) -> None:
         """Say at the machine where it goes; what it has stays written there until it left it."""

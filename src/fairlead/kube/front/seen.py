@@ -266,6 +266,10 @@ class SeenMachines:
         """Refuse: a person deletes a machine by its name, see plane.py."""
         raise _operators(f"{name} ({reason}, {asked_by})")
 
+    def mark_machine(self, name: str, reason: str, asked_by: str = "") -> None:
+        """Refuse: the operator does it."""
+        raise _operators(f"that {name} goes first ({reason}, {asked_by})")
+
     def change_machine(self, name: str, revision: str) -> None:
         """Refuse: the operator does it."""
         raise _operators(f"{name} at {revision}")
