@@ -140,6 +140,16 @@ def test_what_was_shown_binds_the_operator_until_a_rollout_used_it_up(
     wait_until(lambda: plans_of(fleet, "bound") == [])
 
 
+def test_a_new_pool_of_many_machines_is_asked_about(fleet: Fleet, owner: Person) -> None:
+    many = pool_file("many", replicas=60)
+
+    assert owner.reads("plan", "-f", "-", said=many)["plans"][0]["creates"] == 60
+    says = owner.is_refused("apply", "-f", "-", said=many)
+
+    assert "create 60 machines for many?" in says
+    assert fleet.admin.find(NODE_POOLS, "many", NAMESPACE) is None
+
+
 def test_a_role_may_what_it_is_for_and_nothing_else(fleet: Fleet, owner: Person) -> None:
     fleet.declare("roles")
     fleet.settle("roles")

@@ -27,7 +27,13 @@ from fairlead.revision.revision import Revision
 from fairlead.rollout.adoption import reason_for
 from fairlead.rollout.machines import Machine, in_turn
 from fairlead.rollout.record import PoolRecord
-from fairlead.rollout.step import CreateMachine, RemoveMachine, SecretStep
+from fairlead.rollout.step import (
+    ApplyTemplate,
+    CreateMachine,
+    PointTemplate,
+    RemoveMachine,
+    SecretStep,
+)
 
 # Fields that name a file which may come later.
 SECRETS = ("spec.pullSecret", "spec.trustBundle")
@@ -53,11 +59,23 @@ def plan_of(seen: Snapshot, thought: Thought, before: PoolDocuments | None = Non
         leaves=leaves,
         machines=machines,
         estimate_s=thought.shown.estimate_s if machines else 0.0,
-        creates=sum(isinstance(step, CreateMachine) for step in thought.steps),
+        creates=_creates(seen, thought),
         removes=len(removed),
         removed=removed,
         waits=thought.waits,
         is_new=isinstance(thought.decision, Adopt) and thought.decision.is_new,
+    )
+
+
+def _creates(seen: Snapshot, thought: Thought) -> int:
+    """Return how many machines the next pass makes, or has its edge make."""
+    if not seen.makes_by_itself:
+        return sum(isinstance(step, CreateMachine) for step in thought.steps)
+    before = seen.template.replicas if seen.template else 0
+    return sum(
+        max(step.template.replicas - before, 0)
+        for step in thought.steps
+        if isinstance(step, PointTemplate | ApplyTemplate)
     )
 
 

@@ -118,11 +118,7 @@ def _carry_out(
 
 
 def _moves(plan: Plan) -> bool:
-    """
-    Say whether machines of a pool come or go: a platform document touches pools where all stay.
-
-    Where the edge makes machines by itself, a plan counts none that it creates.
-    """
+    """Say whether machines of a pool come or go: a platform document touches others, too."""
     from fairlead.telling.question import scales
 
     return plan.is_new or bool(plan.creates or plan.disturbed) or scales(plan)
