@@ -1,15 +1,16 @@
 """
 Work in a process of its own that does not want to end, as a real process.
 
-    python apart_work.py WORK SECONDS [USER]
+    python apart_work.py WORK SECONDS [USER [seen]]
 
-Prints what the work told, how many processes could not be ended, how long all of it took, how many
-children are left, and if it was given up before its time, why.
+As another user it may not be looked into, as the kernel has it for who gave up being root, unless
+it is to be seen. Prints what the work told, how many processes could not be ended, how long all of
+it took, how many children are left, and if it was given up before its time, why.
 """
 
-import ctypes  # noqa: F401 - loaded while everybody may still read it
+import ctypes
 import os
-import resource  # noqa: F401
+import resource  # noqa: F401 - loaded while it may still be read: a clone may be root's alone
 import signal
 import subprocess
 import sys
@@ -27,6 +28,9 @@ Tell = Callable[[bytes], None]
 # What a bomb of these tests never exceeds, whatever fails.
 MOST_STARTS = 900
 LONGEST_S = 5.0
+# The number that the kernel gives to this question: prctl(2).
+SET_DUMPABLE = 4
+
 # More than an attempt may have, of processes that only sleep.
 CROWD = 200
 
@@ -133,8 +137,11 @@ WORKS = {
 def main() -> None:
     work, seconds = sys.argv[1], float(sys.argv[2])
     if len(sys.argv) > 3:
+        os.setgroups([])
         os.setgid(int(sys.argv[3]))
         os.setuid(int(sys.argv[3]))
+    if sys.argv[4:] == ["seen"]:
+        ctypes.CDLL(None).prctl(SET_DUMPABLE, 1, 0, 0, 0)
     began = time.monotonic()
     until_ns = time.monotonic_ns() + int(seconds * 1e9)
     apart = RealHost().start_apart(WORKS[work])

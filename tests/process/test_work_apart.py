@@ -27,7 +27,6 @@ STUBBORN = [
 # kernel grants none: here because the process may not be looked into.
 KEPT = ["nobody, by namespace", "nobody, by descent"]
 USERS = ["root", *KEPT] if os.geteuid() == 0 else ["self"]
-BECOME_NOBODY = ["setpriv", "--reuid", NOBODY, "--regid", NOBODY, "--clear-groups"]
 
 # Seconds that whatever the boot did not wait for may still take to be gone.
 SOON_S = 2.0
@@ -35,9 +34,8 @@ SOON_S = 2.0
 
 def words_for(work: str, seconds: float, user: str) -> list[str]:
     words = [sys.executable, str(Path(__file__).with_name("apart_work.py")), work, str(seconds)]
-    if user == KEPT[0]:
-        return [*BECOME_NOBODY, *words]
-    return [*words, NOBODY] if user == KEPT[1] else words
+    as_user = {KEPT[0]: [NOBODY, "seen"], KEPT[1]: [NOBODY]}
+    return [*words, *as_user.get(user, [])]
 
 
 def run_apart(work: str, seconds: float, user: str) -> tuple[list[str], list[str], list[str]]:
