@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import signal
 from argparse import Namespace
 
 from fairlead.cli.clock import present
-from fairlead.cli.commands.kube.served_app import ServedApp, address_of, listening_of
+from fairlead.cli.commands.kube.lifetime import health_at, told_to_stop
+from fairlead.cli.commands.kube.served_app import ServedApp, listening_of
 from fairlead.cli.output import stamp_lines
 from fairlead.decision.explain import moment
 from fairlead.embedded.serve.log import Log
@@ -15,7 +15,7 @@ from fairlead.kube.client import KubeClient, connect
 from fairlead.kube.extension.answers import Answers
 from fairlead.kube.extension.app import ExtensionApp
 from fairlead.kube.extension.updates import Updates
-from fairlead.kube.serve.health import Health, HealthServer, server_problem
+from fairlead.kube.serve.health import Health, server_problem
 from fairlead.kube.serve.metric_text import Metric, Sample, render_metrics
 from fairlead.kube.serve.own_question import problem_of_extension
 from fairlead.kube.serve.threads import Threads
@@ -38,13 +38,8 @@ async def _serve(arguments: Namespace) -> int:
     answers = Answers(updates, lambda error: log.tell(f"a request: {error!r}"))
     app = ExtensionApp(answers, threads)
     served = ServedApp(app, listening, log)
-    health = None
-    if arguments.metrics:
-        address = address_of("--metrics", arguments.metrics)
-        health = HealthServer(*address, _health(client, served, app))
-    is_over = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, is_over.set)
+    health = health_at(arguments.metrics, _health(client, served, app))
+    is_over = told_to_stop()
     try:
         served.start()
         log.tell(f"answers the Cluster API of {client.server}")

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from fairlead.cli.clock import present
+from fairlead.cli.commands.kube.lifetime import health_at
 from fairlead.cli.commands.kube.served_app import address_of
 from fairlead.cli.output import stamp_lines
 from fairlead.decision.explain import moment
@@ -15,14 +16,13 @@ from fairlead.embedded.hotfix.served_depot import Kept, ServedDepot
 from fairlead.embedded.serve.log import Log
 from fairlead.embedded.workers.parent import bind_all
 from fairlead.embedded.workers.worker import Beside, Listening, run_worker
-from fairlead.errors import InputError
 from fairlead.hotfix.publish.depot import Depot
 from fairlead.hotfix.service.attestation.join import SpentTokens
 from fairlead.hotfix.service.attestation.verifier import AttestationVerifier
 from fairlead.kube.client import KubeClient, connect
 from fairlead.kube.ledger.kube_ledger import KubeLedger
 from fairlead.kube.ledger.spent import SpentInCluster
-from fairlead.kube.serve.health import Health, HealthServer, server_problem
+from fairlead.kube.serve.health import Health, server_problem
 from fairlead.kube.serve.metric_text import Metric, Sample, gauge, render_metrics
 from fairlead.kube.serve.threads import Threads
 
@@ -96,12 +96,11 @@ def run_replica(arguments: Namespace, depot: Depot, who: Who, beside: Beside | N
     host, port = address_of("--listen", arguments.listen)
     client = connect(arguments.kubeconfig, arguments.context)
     replica = Replica(client, arguments.cluster_ledger, depot, who, beside)
-    health = None
     (bound,) = bind_all(host, port, 1)
     log = Log()
+    health = None
     try:
-        if arguments.metrics:
-            health = _health_at(arguments.metrics, replica.health())
+        health = health_at(arguments.metrics, replica.health())
         log.tell(f"serving {depot.directory}, counting in {arguments.cluster_ledger}")
         listening = Listening(
             certificate=arguments.tls_cert, key=arguments.tls_key, parent=os.getppid()
@@ -114,11 +113,3 @@ def run_replica(arguments: Namespace, depot: Depot, who: Who, beside: Beside | N
         client.close()
     log.tell("stopped")
     return code
-
-
-def _health_at(address: str, health: Health) -> HealthServer:
-    try:
-        return HealthServer(*address_of("--metrics", address), health)
-    except OSError as error:
-        problem = f"cannot listen at {address}: {error.strerror}"
-        raise InputError(problem, field="--metrics") from error

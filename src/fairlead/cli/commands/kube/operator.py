@@ -5,6 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
+from fairlead.cli.commands.kube.flags import add_cluster_flags, add_metrics_flag
 from fairlead.cli.commands.kube.needed import refuse_without_lightkube
 from fairlead.cli.flags import add_form, describe_command
 from fairlead.errors import InputError
@@ -29,14 +30,13 @@ def add_commands(parser: ArgumentParser) -> None:
     """Add the flags of operator."""
     describe_command(parser, "Run the control plane of a cluster.", EXAMPLE, _run)
     file = {"type": Path, "metavar": "FILE"}
-    parser.add_argument("--kubeconfig", **file, help="default: the pod's account, or $KUBECONFIG")  # type: ignore[arg-type]
-    parser.add_argument("--context", metavar="NAME", help="of the kubeconfig (default: its own)")
+    add_cluster_flags(parser)
     parser.add_argument("--namespace", metavar="NAME", help="of the operator itself: its lease")
     parser.add_argument(
         "--identity", metavar="NAME", help="among operators; no two may have one (default: drawn)"
     )
     parser.add_argument("--workers", type=int, default=WORKERS, metavar="N", help="passes at once")
-    parser.add_argument("--metrics", metavar="HOST:PORT", help="serve /metrics, /healthz, /readyz")
+    add_metrics_flag(parser)
     parser.add_argument(
         "--payload-address",
         default="",

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-import signal
 import socket
 from argparse import Namespace
 
 from fairlead.cli.clock import present
+from fairlead.cli.commands.kube.lifetime import health_at, told_to_stop
 from fairlead.cli.commands.kube.payload_address import PayloadAddress, follow_address
 from fairlead.cli.commands.kube.payload_server import PayloadServer
-from fairlead.cli.commands.kube.served_app import address_of, listening_of
+from fairlead.cli.commands.kube.served_app import listening_of
 from fairlead.cli.output import stamp_lines
 from fairlead.decision.explain import moment
 from fairlead.embedded.serve.log import Log
 from fairlead.hotfix.published_fixes import PublishedFixes
 from fairlead.kube.client import connect
 from fairlead.kube.operator import Operator, Settings
-from fairlead.kube.serve.health import Health, HealthServer, server_problem
+from fairlead.kube.serve.health import Health, server_problem
 from fairlead.kube.serve.metrics import OperatorMetrics
 
 DEFAULT_NAMESPACE = "fairlead-system"
@@ -45,13 +45,8 @@ async def _serve(arguments: Namespace) -> int:
     )
     operator = Operator(client, settings, log.tell)
     server = _payload_server(arguments, operator, log)
-    health = None
-    if arguments.metrics:
-        listening = address_of("--metrics", arguments.metrics)
-        health = HealthServer(*listening, _health(operator, server))
-    is_over = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, is_over.set)
+    health = health_at(arguments.metrics, _health(operator, server))
+    is_over = told_to_stop()
     try:
         await asyncio.to_thread(operator.start)
         log.tell(f"{settings.identity} follows {client.server} from {settings.namespace}")

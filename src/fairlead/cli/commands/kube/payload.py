@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from pathlib import Path
 
+from fairlead.cli.commands.kube.flags import add_cluster_flags, add_serving_flags
 from fairlead.cli.commands.kube.needed import refuse_without_lightkube
 from fairlead.cli.flags import add_form, describe_command
 
@@ -23,18 +23,8 @@ DEFAULT_LISTEN = "0.0.0.0:8443"
 def add_commands(parser: ArgumentParser) -> None:
     """Add the flags of payload."""
     describe_command(parser, "Serve machines of a cluster.", EXAMPLE, _run)
-    file = {"type": Path, "metavar": "FILE"}
-    parser.add_argument("--kubeconfig", **file, help="default: the pod's account, or $KUBECONFIG")  # type: ignore[arg-type]
-    parser.add_argument("--context", metavar="NAME", help="of the kubeconfig (default: its own)")
-    parser.add_argument(
-        "--listen",
-        default=DEFAULT_LISTEN,
-        metavar="HOST:PORT",
-        help=f"where machines come (default: {DEFAULT_LISTEN})",
-    )
-    parser.add_argument("--certificate", **file, required=True, help="of that address, PEM")  # type: ignore[arg-type]
-    parser.add_argument("--key", **file, required=True, help="of that certificate, PEM")  # type: ignore[arg-type]
-    parser.add_argument("--metrics", metavar="HOST:PORT", help="serve /metrics, /healthz, /readyz")
+    add_cluster_flags(parser)
+    add_serving_flags(parser, DEFAULT_LISTEN, "machines come")
     add_form(parser)
 
 

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import signal
 from argparse import Namespace
 
 from fairlead.cli.clock import present
+from fairlead.cli.commands.kube.lifetime import health_at, told_to_stop
 from fairlead.cli.commands.kube.payload_server import PayloadServer
-from fairlead.cli.commands.kube.served_app import address_of, listening_of
+from fairlead.cli.commands.kube.served_app import listening_of
 from fairlead.cli.output import stamp_lines
 from fairlead.decision.explain import moment
 from fairlead.embedded.serve.log import Log
 from fairlead.errors import FairleadError
 from fairlead.inputs.platform_inputs import Stub
 from fairlead.kube.client import connect
-from fairlead.kube.serve.health import Health, HealthServer, server_problem
+from fairlead.kube.serve.health import Health, server_problem
 from fairlead.kube.serve.kept_reports import KeptReports
 from fairlead.kube.serve.metric_text import Metric, Sample, gauge, render_metrics
 from fairlead.kube.world import PayloadWorld
@@ -38,13 +38,8 @@ async def _serve(arguments: Namespace) -> int:
     client = connect(arguments.kubeconfig, arguments.context)
     world = PayloadWorld(client, "", Stub(), lambda _: None, log.tell)
     server = PayloadServer(world, listening, log)
-    health = None
-    if arguments.metrics:
-        address = address_of("--metrics", arguments.metrics)
-        health = HealthServer(*address, _health(world, server))
-    is_over = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, is_over.set)
+    health = health_at(arguments.metrics, _health(world, server))
+    is_over = told_to_stop()
     try:
         await asyncio.to_thread(world.copies.start)
         server.start()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,18 +27,19 @@ OWN = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - what was asked for
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listening:
-    """Where an app is served, and the PEM files of its certificate."""
+    """Where an app is served, by which flag, and the PEM files of its certificate."""
 
+    flag: str
     address: tuple[str, int]
     certificate: Path
     key: Path
 
 
 class ServedApp:
-    """Serves an app over TLS until it is closed. Raises OSError if the port is taken."""
+    """Serves an app over TLS until it is closed. Raises InputError if the port is taken."""
 
     def __init__(self, app: ASGIApp, listening: Listening, log: Log) -> None:
-        bound = socket.create_server(listening.address)
+        bound = bound_to(listening.flag, listening.address)
         # Where it reaches itself.
         self.own: tuple[str, int] = (
             OWN.get(listening.address[0], listening.address[0]),
@@ -80,7 +82,9 @@ def listening_of(
             f"{flags[0]} needs {flags[1]} and {flags[2]}",
             hint="machines send their tokens there: it is never served without TLS",
         )
-    return Listening(address=address_of(flags[0], listen), certificate=certificate, key=key)
+    return Listening(
+        flag=flags[0], address=address_of(flags[0], listen), certificate=certificate, key=key
+    )
 
 
 def address_of(flag: str, text: str) -> tuple[str, int]:
@@ -89,3 +93,19 @@ def address_of(flag: str, text: str) -> tuple[str, int]:
     if not port.isdigit() or int(port) > LAST_PORT:
         raise InputError(f"found {flag} {text!r}, expected HOST:PORT")
     return host.strip("[]") or "0.0.0.0", int(port)  # noqa: S104 - as was asked
+
+
+def cannot_listen(flag: str, address: tuple[str, int], error: OSError) -> InputError:
+    """Return the error of a port that is taken, or that is none of this computer."""
+    host, port = address
+    # A name that is none has no errno, and create_server writes the address into its own text.
+    why = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror
+    return InputError(f"cannot listen at {host}:{port}: {why}", field=flag)
+
+
+def bound_to(flag: str, address: tuple[str, int]) -> socket.socket:
+    """Return a socket at the address of a flag. Raises InputError."""
+    try:
+        return socket.create_server(address)
+    except OSError as error:
+        raise cannot_listen(flag, address, error) from error
