@@ -32,6 +32,7 @@ def fix(version: str = FIX) -> Fix:
         schedule=Schedule.NORMAL,
         published_at=SINCE,
         packages=(),
+        everyone=True,
     )
 
 

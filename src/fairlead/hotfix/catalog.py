@@ -15,7 +15,7 @@ from datetime import datetime
 from fairlead.contract.hotfix.answer import AKS_COMPONENT, OUR_COMPONENT
 from fairlead.contract.image_version import is_version, may_upgrade
 from fairlead.errors import InputError
-from fairlead.hotfix.campaign import WAVES, Schedule
+from fairlead.hotfix.campaign import WAVES, Campaign, Schedule
 
 COMPONENTS = (OUR_COMPONENT, AKS_COMPONENT)
 
@@ -86,6 +86,16 @@ class Catalog:
 def patch_of(version: str) -> int:
     """Return the last number of a version."""
     return int(version.rpartition(".")[2])
+
+
+def campaign_said(fix: Fix) -> Campaign:
+    """Return how far a fix came by its publisher's word alone, whatever boots said of it."""
+    return Campaign(
+        version=fix.version,
+        schedule=fix.schedule,
+        started_at=fix.resumed_at or fix.published_at,
+        wave=fix.wave,
+    )
 
 
 def publish(catalog: Catalog, fix: Fix) -> Catalog:

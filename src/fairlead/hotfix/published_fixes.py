@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from fairlead.contract.hotfix.answer import OUR_COMPONENT
 from fairlead.errors import InputError
 from fairlead.hotfix.campaign import BUCKETS, WAVES, Boots, Campaign, bucket_of, is_meant
-from fairlead.hotfix.catalog import Catalog, State
+from fairlead.hotfix.catalog import Catalog, State, campaign_said
 from fairlead.hotfix.catalog import Fix as CatalogFix
 from fairlead.hotfix.catalog_text import LARGEST_CATALOG, parse_catalog
 from fairlead.rollout.fixes import NO_FIXES, Fix, Fixes, fixes_of
@@ -61,7 +61,8 @@ class PublishedFixes:
     """
     The fixes of one depot, which may not be there, as machines of a region are offered them.
 
-    standings: see above. catalog: as it was read last.
+    standings: see above; a fix that comes in waves and is not in it came as far as its publisher
+    said. catalog: as it was read last.
     """
 
     def __init__(
@@ -70,7 +71,7 @@ class PublishedFixes:
         self._path = depot / "catalog.json"
         self._name = str(self._path)
         self.standings = standings
-        self._region = region
+        self.region = region
         self.catalog = Catalog()
         self._file: tuple[int, ...] = ()
         self._known = NO_FIXES
@@ -94,7 +95,7 @@ class PublishedFixes:
         if file != self._file:
             self._known = self._read(found)
             self._file = file
-        return _with_standings(self._known, self.standings())
+        return with_standings(self._known, self.standings())
 
     def _read(self, found: os.stat_result) -> Fixes:
         if not stat.S_ISREG(found.st_mode) or found.st_size > LARGEST_CATALOG:
@@ -102,7 +103,7 @@ class PublishedFixes:
         try:
             with self._path.open("rb") as file:
                 self.catalog = parse_catalog(file.read(LARGEST_CATALOG + 1))
-                return fixes_in(self.catalog, self._region)
+                return fixes_in(self.catalog, self.region)
         except OSError as error:
             return self._problem(os.strerror(error.errno or 0))
         except InputError as error:
@@ -121,6 +122,7 @@ def fixes_in(catalog: Catalog, region: str) -> Fixes:
             since=fix.published_at,
             stopped=_why_stopped(fix) or off,
             is_withdrawn=fix.state is State.WITHDRAWN,
+            waves=None if fix.everyone else OpenWaves(campaign_said(fix), Boots()),
         )
         for fix in catalog.fixes
         if fix.component == OUR_COMPONENT
@@ -135,7 +137,8 @@ def _why_stopped(fix: CatalogFix) -> str:
     return ""
 
 
-def _with_standings(fixes: Fixes, standings: Mapping[str, Standing]) -> Fixes:
+def with_standings(fixes: Fixes, standings: Mapping[str, Standing]) -> Fixes:
+    """Return fixes with how far those came whose boots are counted."""
     found = {
         version: _with_standing(fix, standings[version])
         for version, fix in fixes.by_version.items()

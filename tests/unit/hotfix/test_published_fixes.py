@@ -10,7 +10,7 @@ import pytest
 
 from fairlead.contract.hotfix.answer import AKS_COMPONENT, OUR_COMPONENT
 from fairlead.hotfix.campaign import Boots, Campaign, Schedule
-from fairlead.hotfix.catalog import Catalog, Fix, publish, switch_region, withdraw
+from fairlead.hotfix.catalog import Catalog, Fix, promote, publish, switch_region, withdraw
 from fairlead.hotfix.catalog_text import LARGEST_CATALOG, render_catalog
 from fairlead.hotfix.published_fixes import PublishedFixes
 from fairlead.hotfix.service.standing import NOTHING, Standing
@@ -120,6 +120,17 @@ def test_a_machine_is_offered_a_fix_once_its_own_wave_is_open(tmp_path: Path) ->
     assert told(LAST, 4, judged) == (f"{BASE}.1", 0)
     # A wave takes whoever comes until it can be judged.
     assert told(LAST, 0, Boots(good=2)) == (f"{BASE}.1", 0)
+
+
+def test_a_fix_whose_boots_nobody_counts_came_as_far_as_its_publisher_said(tmp_path: Path) -> None:
+    def part_of(catalog: Catalog) -> float | None:
+        write(tmp_path, catalog)
+        waves = PublishedFixes(tmp_path).read().by_version[f"{BASE}.1"].waves
+        return waves.part if waves else None
+
+    assert part_of(ONE) == 0.01
+    assert part_of(promote(ONE, f"{BASE}.1", SINCE)) == 0.05
+    assert part_of(promote(ONE, f"{BASE}.1", SINCE, everyone=True)) is None
 
 
 def test_fixes_of_another_agent_are_not_ours(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from fairlead.hotfix.campaign import Boots, Campaign, advance
-from fairlead.hotfix.catalog import Fix, patch_of
+from fairlead.hotfix.catalog import Fix, campaign_said, patch_of
 from fairlead.hotfix.catalog_text import moment_text
 
 # A base that nobody asked about has no rows.
@@ -106,12 +106,7 @@ class _Counts:
 
 def _campaign_of(db: sqlite3.Connection, fix: Fix) -> Campaign:
     """Return how far a fix came. One that was resumed begins anew, where the catalog says."""
-    fresh = Campaign(
-        version=fix.version,
-        schedule=fix.schedule,
-        started_at=fix.resumed_at or fix.published_at,
-        wave=fix.wave,
-    )
+    fresh = campaign_said(fix)
     row = db.execute(
         "SELECT wave, good_before, halted FROM campaigns "
         "WHERE component = ? AND version = ? AND epoch = ?",

@@ -14,7 +14,7 @@ from datetime import datetime
 from hashlib import sha256
 
 from fairlead.hotfix.campaign import Boots, Campaign, advance, takes
-from fairlead.hotfix.catalog import Fix, patch_of
+from fairlead.hotfix.catalog import Fix, campaign_said, patch_of
 from fairlead.hotfix.service.ledger import MOST_GOOD, SILENT_AFTER, EndedBoot, epoch_in
 from fairlead.hotfix.service.standing import Standing, epoch_of
 
@@ -97,12 +97,7 @@ def standing_of(line: Line, fix: Fix) -> Standing:
 
 def campaign_of(line: Line, fix: Fix) -> Campaign:
     """Return how far a fix came. One that was resumed begins anew, where the catalog says."""
-    fresh = Campaign(
-        version=fix.version,
-        schedule=fix.schedule,
-        started_at=fix.resumed_at or fix.published_at,
-        wave=fix.wave,
-    )
+    fresh = campaign_said(fix)
     epoch, wave, good_before, halted = line.campaigns.get(fix.version, ("", 0, 0, ""))
     if fix.version not in line.campaigns or epoch != epoch_of(fix):
         return fresh
