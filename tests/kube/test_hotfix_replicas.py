@@ -150,6 +150,7 @@ def test_a_bad_fix_is_halted_by_all_and_a_proof_that_was_used_proves_nothing_to_
         "have": 0,
         "lack": 0,
         "lacking": [],
+        "region": "local",
     }
 
     once = token_of("once", uses=1)

@@ -59,7 +59,7 @@ def test_a_published_fix_is_told_of_pools_and_in_its_object_and_moves_nothing(
 
     assert fixes_told(fleet)[0].startswith(f"1 machine lacks the fix {FIX}, published at ")
     assert fixes_told(fleet)[0].endswith(
-        f": fairlead --kube -n {NAMESPACE} machine delete NAME replaces one"
+        f": fairlead --kube -n {NAMESPACE} pool adopt fixed replaces those without it"
     )
     wait_until(lambda: fleet.admin.find(HOTFIXES, FIX, NAMESPACE) is not None)
     wait_until(lambda: "status" in (fleet.admin.find(HOTFIXES, FIX, NAMESPACE) or {}))
@@ -71,6 +71,7 @@ def test_a_published_fix_is_told_of_pools_and_in_its_object_and_moves_nothing(
         "have": 1,
         "lack": 1,
         "lacking": [f"{NAMESPACE}/fixed (1)"],
+        "region": "local",
     }
     told = parse_metrics(OperatorMetrics(operator).text(NOW))["fairlead_fix_machines"]
     assert told.value(version=FIX, fixed="no") == 1

@@ -58,8 +58,6 @@ ELSEWHERE = {
     "certificates": "the payload service's certificate is the Secret fairlead-payload-tls",
     "logs": "what a machine reported is shown by timeline MACHINE; what else it printed is at its "
     "infrastructure provider, by the object that kubectl describe machine MACHINE names",
-    "pool adopt": "the NodePool's status.fixes says how many lack a fix; machine delete NAME "
-    "replaces one, and the next boots with it",
     "machine fault": "stop the machine at its infrastructure provider",
     **dict.fromkeys((f"hotfix {word}" for word in _DEPOT_COMMANDS), _DEPOT),
     "hotfix serve": "leave out --kube: a replica has --cluster-ledger and --kubeconfig of its own",

@@ -211,7 +211,9 @@ class Operator:
             changed=lambda: self._wake(""),
             tell=tell,
         )
-        return HotfixCopies(client, settings.namespace, around)
+        copies = HotfixCopies(client, settings.namespace, around)
+        settings.published.standings = copies.standings
+        return copies
 
     def _elect(self) -> None:
         self.elector.run(self._has_stopped)

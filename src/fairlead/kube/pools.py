@@ -305,8 +305,8 @@ class KubePools:
         if not fixes.by_version:
             return []
         machines = [machine_of(one, pool) for one in self._copies.list_of(MACHINES, pool)]
-        # Cluster API replaces machines here, and takes one at a time from its owner.
-        way = f"fairlead --kube -n {split(pool)[0]} machine delete NAME replaces one"
+        namespace, name = split(pool)
+        way = f"fairlead --kube -n {namespace} pool adopt {name} replaces those without it"
         return [one.says for one in pool_fixes(machines, fixes, way)]
 
     def _write_status(

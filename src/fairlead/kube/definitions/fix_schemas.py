@@ -30,6 +30,7 @@ FIX_STATUS = object_of(
         "reach": said(TEXT, "How far it is open: by its publisher, or by how boots with it went."),
         "have": said(NUMBER, "Machines that booted with it, or with a later one of its base."),
         "lack": said(NUMBER, "Machines of its base that booted without it."),
+        "region": said(TEXT, "Where this cluster's machines are, as its publisher calls it."),
         "lacking": said({"type": "array", "items": TEXT}, "Pools of such machines, the first."),
     },
 )

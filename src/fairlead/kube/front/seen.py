@@ -23,6 +23,7 @@ from fairlead.inputs.platform_inputs import Stub
 from fairlead.kube.answer import ForbiddenError, Object
 from fairlead.kube.client import KubeClient
 from fairlead.kube.copies import COPIED
+from fairlead.kube.front.published import SeenFixes
 from fairlead.kube.front.scope import Scope
 from fairlead.kube.informer import Selection
 from fairlead.kube.names import split
@@ -77,6 +78,7 @@ class SeenCluster:
             client, scope.home, Stub(), lambda _: None, lambda _: None, _copied_in(scope)
         )
         self.pools = SeenPools(self)
+        self.fixes = SeenFixes(client, scope.home, now)
         machines, secrets = SeenMachines(self), SeenSecrets(self, now)
         self._world = World(
             pools=self.pools,
@@ -84,7 +86,7 @@ class SeenCluster:
             secrets=secrets,
             journal=SeenJournal(self),
             code=Code(find_zone=find_zone),
-            read_fixes=self.kube.world().read_fixes,
+            read_fixes=self.fixes.read,
         )
 
     def world(self) -> World:
@@ -95,6 +97,7 @@ class SeenCluster:
 
     def look(self) -> None:
         """Look at everything again."""
+        self.fixes.forget()
         self.kube.copies.look()
         if not self.scope.is_all and self.scope.home != self.scope.namespace:
             home = self.scope.home

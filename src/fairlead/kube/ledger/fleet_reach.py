@@ -11,6 +11,7 @@ from fairlead.errors import UnavailableError
 from fairlead.hotfix.campaign import Boots
 from fairlead.hotfix.catalog import Fix
 from fairlead.hotfix.service.fleet import MOST_CAUSES, InRegion, Reach
+from fairlead.hotfix.service.standing import Standing
 from fairlead.kube.answer import Object
 from fairlead.kube.client import KubeClient
 from fairlead.kube.ledger.fleet_part import Known, Part, settle
@@ -46,6 +47,10 @@ class ClusterFleet:
         """Return machines whose last boot had the fix, by name."""
         return self._names(fix, most, has_it=True)
 
+    def standing_of(self, fix: Fix) -> Standing:
+        """Return how a fix stands."""
+        return standing_of(self._line(fix), fix)
+
     def _names(self, fix: Fix, most: int, *, has_it: bool) -> tuple[str, ...]:
         found = (
             name for name, one in self._machines_of(fix) if (one.used == fix.version) is has_it
@@ -53,7 +58,7 @@ class ClusterFleet:
         return tuple(sorted(found)[:most])
 
     def _reach_of(self, fix: Fix) -> Reach:
-        standing = standing_of(self._line(fix), fix)
+        standing = self.standing_of(fix)
         have: Counter[str] = Counter()
         lack: Counter[str] = Counter()
         for _, one in self._machines_of(fix):

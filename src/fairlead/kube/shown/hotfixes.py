@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from fairlead.contract.hotfix.answer import OUR_COMPONENT
@@ -20,15 +20,16 @@ from fairlead.errors import FairleadError
 from fairlead.hotfix.campaign import WAVES, Campaign
 from fairlead.hotfix.catalog import Fix, State
 from fairlead.hotfix.published_fixes import PublishedFixes
+from fairlead.hotfix.service.standing import Standing
 from fairlead.kube.answer import Object
 from fairlead.kube.client import KubeClient
 from fairlead.kube.cluster_api.deployment import AGENT
 from fairlead.kube.ledger.kube_ledger import line_name
-from fairlead.kube.ledger.line import Line, campaign_of
+from fairlead.kube.ledger.line import Line, campaign_of, standing_of
 from fairlead.kube.ledger.line_text import read_line
 from fairlead.kube.names import owner_of
 from fairlead.kube.resource import HOTFIX_LEDGERS, HOTFIXES
-from fairlead.rollout.fixes import is_for
+from fairlead.rollout.fixes import Fixes, is_for
 
 # Seconds between two looks at the catalog and at machines.
 LOOK_S = 5.0
@@ -72,12 +73,13 @@ class HotfixCopies:
         self._client = client
         self._namespace = namespace
         self._around = around
-        self._seen = around.published.read()
+        self._seen = _offers(around.published.read())
         self._problem = ""
         self._is_stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="hotfixes", daemon=True)
         # How far each fix came, by version, as of the last look.
         self.reach: dict[str, Reach] = {}
+        self._standings: dict[str, Standing] = {}
 
     def start(self) -> None:
         """Begin to look."""
@@ -89,53 +91,90 @@ class HotfixCopies:
         if self._thread.is_alive():
             self._thread.join()
 
+    def standings(self) -> Mapping[str, Standing]:
+        """Return how fixes that come in waves stand, by version, as of the last look."""
+        return self._standings
+
     def _run(self) -> None:
+        self.look()
         while not self._is_stopping.wait(LOOK_S):
             self.look()
 
     def look(self) -> None:
         """Count machines, and write what differs, if this process acts."""
-        published = self._around.published.read()
-        if published != self._seen:
-            self._seen = published
-            self._around.changed()
+        self._around.published.read()
         fixes = self._around.published.catalog.fixes
         booted = agents_of(self._around.machines()) if fixes else Counter()
         self.reach = {fix.version: reach_of(fix, booted) for fix in fixes}
-        if not self._around.acts():
-            return
         try:
-            self._write(fixes)
+            lines = self._lines_of(fixes)
+            self._standings = standings_in(lines, fixes)
+            if self._around.acts():
+                self._write(fixes, lines)
         except FairleadError as error:
-            if str(error) != self._problem:
-                self._around.tell(f"Hotfixes cannot be written: {error}")
-            self._problem = str(error)
+            self._told(f"Hotfixes cannot be written: {error}")
         else:
             self._problem = ""
+        self._wake_if_changed()
 
-    def _write(self, fixes: Iterable[Fix]) -> None:
+    def _told(self, problem: str) -> None:
+        if problem != self._problem:
+            self._around.tell(problem)
+        self._problem = problem
+
+    def _wake_if_changed(self) -> None:
+        offers = _offers(self._around.published.read())
+        if offers != self._seen:
+            self._seen = offers
+            self._around.changed()
+
+    def _write(self, fixes: Iterable[Fix], lines: Mapping[str, Line | None]) -> None:
         there, _ = self._client.list_all(HOTFIXES, self._namespace)
         known = {one["metadata"]["name"]: one for one in there}
-        lines: dict[str, Line | None] = {}
         for fix in fixes:
             wanted = hotfix_object(fix, self._namespace)
             before = known.get(fix.version, {})
             if before.get("spec") != wanted["spec"]:
                 self._client.apply(HOTFIXES, wanted)
-            line = self._line_of(fix, lines)
+            line = lines[_line_name(fix)]
             campaign = campaign_of(line, fix) if line else None
             status = hotfix_status(fix, self.reach[fix.version], campaign)
+            status["region"] = self._around.published.region
             if before.get("status") != status:
                 about = {name: wanted[name] for name in ("apiVersion", "kind", "metadata")}
                 self._client.apply(HOTFIXES, {**about, "status": status}, "status")
 
-    def _line_of(self, fix: Fix, lines: dict[str, Line | None]) -> Line | None:
-        """Return what replicas count of this base, read once; None if none of them counts."""
-        name = line_name(fix.component, fix.base)
-        if name not in lines:
+    def _lines_of(self, fixes: Iterable[Fix]) -> dict[str, Line | None]:
+        """Return what replicas count of each base, by name; None where none of them counts."""
+        lines: dict[str, Line | None] = {}
+        for name in sorted({_line_name(fix) for fix in fixes}):
             found = self._client.find(HOTFIX_LEDGERS, name, self._namespace)
             lines[name] = read_line(found["spec"]["kept"]) if found else None
-        return lines[name]
+        return lines
+
+
+def standings_in(lines: Mapping[str, Line | None], fixes: Iterable[Fix]) -> dict[str, Standing]:
+    """Return how the fixes stand that come in waves and that replicas count, by version."""
+    return {
+        fix.version: standing_of(line, fix)
+        for fix in fixes
+        if _is_waving(fix) and (line := lines[_line_name(fix)])
+    }
+
+
+def _line_name(fix: Fix) -> str:
+    return line_name(fix.component, fix.base)
+
+
+def _offers(fixes: Fixes) -> tuple[object, ...]:
+    """Return what of fixes any pool says: not each boot that is counted."""
+    return (
+        fixes.problem,
+        tuple(
+            (fix.version, fix.stopped, fix.is_withdrawn, fix.waves and fix.waves.part)
+            for fix in fixes.by_version.values()
+        ),
+    )
 
 
 def agents_of(machines: Iterable[Object]) -> Counter[tuple[str, str]]:
