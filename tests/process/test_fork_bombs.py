@@ -15,6 +15,7 @@ import sys
 import uuid
 from collections.abc import Iterator
 from contextlib import suppress
+from fcntl import LOCK_EX, flock
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,7 @@ import pytest
 from conformance.machine_seeds import wait_until
 from fairlead.agent.hotfix.control_group import MOST_TASKS
 from process.agent_process import agent_environment
-from process.test_work_apart import alive
+from process.test_work_apart import alive_after
 
 GROUPS = Path("/sys/fs/cgroup")
 # Above what the bomb starts in all: who meets this was not ended by anybody else.
@@ -36,6 +37,13 @@ HIDDEN = {
     "version 1 without a count of tasks": ["unified", "pids"],
     "no control groups": [""],
 }
+# Kinds with which the kernel refuses a task too many, so that few are left to end.
+BY_THE_KERNEL = (
+    "version 2 beside a pids hierarchy of version 1",
+    "version 1 alone",
+)
+# Seconds after the boot went on. With those before, less than a bomb lasts by itself.
+KEPT_S = 2.0
 NEEDED = ("unified", "pids", "freezer")
 COUNTED = re.compile(r"\d+ (tasks at once, of at most 256|processes at once, of at most 192)")
 
@@ -49,8 +57,15 @@ pytestmark = [
 
 
 @pytest.fixture
-def outer() -> Iterator[Path]:
-    """A group of this computer around everything, which bounds what nothing else does."""
+def outer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A group of this computer around everything. One bomb at a time: two are another load."""
+    with (tmp_path_factory.getbasetemp().parent / "bombs.lock").open("w") as lock:
+        flock(lock, LOCK_EX)
+        yield from _outer_group()
+
+
+def _outer_group() -> Iterator[Path]:
+    """Bound what nothing else does."""
     group = GROUPS / "pids" / f"fairlead-bomb-{os.getpid()}"
     group.mkdir()
     (group / "pids.max").write_text(str(OUTER))
@@ -91,10 +106,11 @@ def test_a_fork_bomb_is_ended_whole_wherever_it_goes_off(kind: str, outer: Path)
     first, second, left, took, children, *why = ran.stdout.split()
     assert (first, second) == ("b'started'", "None")
     assert COUNTED.fullmatch(" ".join(why))
-    assert left == "0"
-    assert children == "0"
     assert float(took) < 2.5
-    assert alive(mark) == []
+    if kind in BY_THE_KERNEL:
+        assert (left, children) == ("0", "0")
+    # Elsewhere a keeper goes on beside a boot that need not wait for the last one: decision 0056.
+    assert alive_after(KEPT_S, mark) == [], f"of {left} that were left"
     assert (outer / "pids.events").read_text() == "max 0\n", "nobody else had to bound it"
 
 
