@@ -340,6 +340,7 @@ DECISIONS = {
     "0047-what-people-see-of-boots.md": "a08c699cc0dd53fc",
     "0056-a-keeper-ends-what-it-kept.md": "b46c278dbcb8e277",
     "0057-an-edge-makes-room-for-a-fix.md": "fe30dd39e25878f5",
+    "0063-silence-is-doubt-at-once.md": "4e8eb98a75d6ce62",
 }
 
 

@@ -12,7 +12,7 @@ import pytest
 from conformance.conftest import ON_A_CLUSTER
 from fairlead.hotfix.campaign import Boots
 from fairlead.hotfix.service.file_ledger import FileLedger
-from fairlead.hotfix.service.ledger import SILENT_AFTER, Ledger
+from fairlead.hotfix.service.ledger import LATE_AFTER, SILENT_AFTER, Ledger
 from fairlead.kube.ledger.kube_ledger import KubeLedger
 from kube.processes import HOME
 from ledger_boots import IN_FIRST_WAVE, THE_FIX, asker, boot, count, counted
@@ -161,6 +161,43 @@ def test_where_nobody_ever_reported_silence_says_nothing_and_gives_room(ledger: 
     ledger.tend([THE_FIX], NOW + 2 * SILENT_AFTER)
 
     assert counted(ledger) == (Boots(), Boots())
+
+
+def test_a_boot_that_is_late_takes_the_room_of_another(ledger: Ledger) -> None:
+    count(ledger, boot("m1", fixed=True))
+    count(ledger, boot("m2", fixed=True))
+    assert ledger.offer(THE_FIX, asker(IN_FIRST_WAVE[0]), NOW)
+    assert ledger.offer(THE_FIX, asker(IN_FIRST_WAVE[1]), NOW + timedelta(seconds=1))
+    # The first is late by then and the second is not: there is room for three.
+    soon = NOW + LATE_AFTER + timedelta(seconds=1)
+    assert ledger.offer(THE_FIX, asker(IN_FIRST_WAVE[2]), soon)
+    assert not ledger.offer(THE_FIX, asker(IN_FIRST_WAVE[3]), soon)
+
+    count(ledger, boot(IN_FIRST_WAVE[0], fixed=True))
+
+    assert ledger.offer(THE_FIX, asker(IN_FIRST_WAVE[3]), soon)
+
+
+def test_late_boots_that_would_halt_a_fix_had_they_failed_hold_it_back_until_they_end(
+    ledger: Ledger,
+) -> None:
+    for number in range(10):
+        count(ledger, boot(f"m{number}", fixed=True))
+    for name in IN_FIRST_WAVE[:4]:
+        assert ledger.offer(THE_FIX, asker(name), NOW)
+    late = NOW + LATE_AFTER + timedelta(seconds=1)
+    # Room is for four more.
+    assert not ledger.offer(THE_FIX, asker(IN_FIRST_WAVE[4]), late)
+
+    # Two of them end well, and two would not halt it.
+    for name in IN_FIRST_WAVE[:2]:
+        count(ledger, boot(name, fixed=True))
+
+    assert ledger.offer(THE_FIX, asker(IN_FIRST_WAVE[4]), late)
+    # Without a word from the others they failed, which frees their room again.
+    ledger.tend([THE_FIX], NOW + SILENT_AFTER + timedelta(seconds=1))
+    assert counted(ledger)[0] == Boots(good=12, failed=2, under_way=1)
+    assert ledger.offer(THE_FIX, asker(IN_FIRST_WAVE[5]), NOW + SILENT_AFTER)
 
 
 def test_a_machine_has_one_voice_though_it_says_other_things_in_between(ledger: Ledger) -> None:

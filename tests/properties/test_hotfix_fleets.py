@@ -27,13 +27,27 @@ class CheapProof(NamedMachines):
 
 
 class ServedFleet:
-    """Machines that ask, boot, and report a minute and a half later, through the real service."""
+    """
+    Machines that ask, boot, and report a minute and a half later, through the real service.
 
-    def __init__(self, path: Path, seed: int, breaks: float, schedule: Schedule) -> None:
+    is_silent: who failed never reports, and is not seen again.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        seed: int,
+        breaks: float,
+        schedule: Schedule,
+        *,
+        is_silent: bool = False,
+    ) -> None:
         self.fix = make_fix(schedule=schedule)
         self.service = Serving(make_depot(path / f"depot-{seed}", [self.fix]), CheapProof())
         self.chance = random.Random(seed)
         self.breaks = breaks
+        self.is_silent = is_silent
+        self.stopped: set[int] = set()
         self.harmed = 0
         self.with_fix: set[int] = set()
         self.now = NOW
@@ -56,6 +70,7 @@ class ServedFleet:
                 self._count(self._reports.popleft()[1])
             if self.now >= tend_at:
                 tend_at = self.now + timedelta(minutes=1)
+                self.service.ledger.write_notes()
                 self.service.ledger.tend([self.fix], self.now)
                 if self.campaign.reach == 1.0 or (self.campaign.halted and not self.under_way):
                     break
@@ -63,6 +78,8 @@ class ServedFleet:
         return self.now - NOW
 
     def _start(self, machine: int, usual: float) -> None:
+        if machine in self.stopped:
+            return
         name = f"machine-{machine}"
         reply = self.service.ask(name, self.now)
         offered = json.loads(reply.body)["hotfixes"].get(BASE) or ""
@@ -71,7 +88,10 @@ class ServedFleet:
         if offered:
             self.with_fix.add(machine)
             self.harmed += not is_good
-        self._reports.append((self.now + BOOT, self._boot(name, offered, is_good=is_good)))
+        if self.is_silent and not is_good:
+            self.stopped.add(machine)
+        else:
+            self._reports.append((self.now + BOOT, self._boot(name, offered, is_good=is_good)))
 
     def _boot(self, name: str, version: str, *, is_good: bool) -> EndedBoot:
         self._runs += 1
@@ -94,22 +114,27 @@ class ServedFleet:
 
 
 @pytest.mark.slow
-def test_a_served_fix_that_breaks_half_of_all_boots_harms_at_most_five(tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_silent", [False, True])
+def test_a_served_fix_that_breaks_half_of_all_boots_harms_at_most_five(
+    tmp_path: Path, is_silent: bool
+) -> None:
     harmed = []
-    for seed in range(40):
-        fleet = ServedFleet(tmp_path, seed, 0.5, Schedule.EMERGENCY)
+    for seed in range(100):
+        fleet = ServedFleet(tmp_path, seed, 0.5, Schedule.EMERGENCY, is_silent=is_silent)
         fleet.run(10_000, boots_an_hour=3000, hours=3)
         assert fleet.campaign.halted
         harmed.append(fleet.harmed)
 
-    # 38 of 40: 95 % of these fleets.
-    assert sorted(harmed)[37] <= 5
+    # In 95 of 100 fleets.
+    assert sorted(harmed)[94] <= 5
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [1, 2, 3])
-def test_a_served_good_fix_reaches_everybody_within_three_hours(tmp_path: Path, seed: int) -> None:
-    fleet = ServedFleet(tmp_path, seed, 0.0, Schedule.EMERGENCY)
+@pytest.mark.parametrize(("seed", "is_silent"), [(1, False), (2, True), (3, True)])
+def test_a_served_good_fix_reaches_everybody_within_three_hours(
+    tmp_path: Path, seed: int, is_silent: bool
+) -> None:
+    fleet = ServedFleet(tmp_path, seed, 0.0, Schedule.EMERGENCY, is_silent=is_silent)
 
     took = fleet.run(10_000, boots_an_hour=6000, hours=3)
 

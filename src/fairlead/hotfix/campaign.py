@@ -7,7 +7,9 @@ losing its meaning, and errs on a good fix with a chance of at most FALSE_HALT. 
 open? When its time has come, enough boots of this wave have ended, and they speak for the fix.
 
 Until a fix has proven itself, few boots have it at once: those under way when it is halted are
-harmed as well. All of it is pure: counts and a moment in, a campaign out.
+harmed as well. A fix that stops a machine stops its report, too: a boot that is late takes another
+one's room, and while so many are late that the fix would be halted had they failed, nobody new is
+offered it. All of it is pure: counts and a moment in, a campaign out.
 """
 
 from __future__ import annotations
@@ -60,11 +62,17 @@ NEEDED = (3, 10, 20, 40, 0)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Boots:
-    """How boots of one base ended. `under_way`: they were offered the fix and said nothing yet."""
+    """
+    How boots of one base ended.
+
+    under_way: they were offered the fix and said nothing yet. late: those of them that should have
+    by the moment that is asked about; it is counted for offers alone.
+    """
 
     good: int = 0
     failed: int = 0
     under_way: int = 0
+    late: int = 0
 
     @property
     def ended(self) -> int:
@@ -126,10 +134,18 @@ def usual_rate(others: Boots) -> float:
     return min((others.failed + PRIOR_FAILED) / (others.ended + PRIOR_BOOTS), WORST_RATE)
 
 
-def takes(campaign: Campaign, machine: str, fixed: Boots) -> bool:
+def takes(campaign: Campaign, machine: str, fixed: Boots, others: Boots) -> bool:
     """Say whether this machine is offered the fix at this moment."""
-    has_room = fixed.under_way < FIRST_AT_ONCE + fixed.good
-    return has_room and is_meant(campaign, machine, fixed)
+    has_room = fixed.under_way + fixed.late < FIRST_AT_ONCE + fixed.good
+    return has_room and not is_in_doubt(fixed, others) and is_meant(campaign, machine, fixed)
+
+
+def is_in_doubt(fixed: Boots, others: Boots) -> bool:
+    """Say whether the fix would be halted had every boot failed that is late."""
+    if not fixed.late:
+        return False
+    feared = replace(fixed, failed=fixed.failed + fixed.late)
+    return evidence_of_harm(feared, others) >= log(1 / FALSE_HALT)
 
 
 def is_meant(campaign: Campaign, machine: str, fixed: Boots) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from fairlead.hotfix.campaign import takes
 from fairlead.hotfix.catalog import Fix
 from fairlead.hotfix.service.ledger import (
     FORGOTTEN_AFTER,
+    LATE_AFTER,
     MOST_GOOD,
     MOST_NOTES,
     SILENT,
@@ -60,7 +62,8 @@ class FileLedger:
             if self._is_offered(db, fix, asker):
                 # It asks again, within one boot or after one that it did not survive.
                 return not standing.campaign.halted
-            if not _is_room(db, standing, fix, asker):
+            fixed = replace(standing.fixed, late=_count_late(db, fix, now))
+            if not _is_room(db, replace(standing, fixed=fixed), fix, asker):
                 return False
             _note(db, asker, fix.version, now.timestamp())
         self._notes.pop((asker.component, asker.machine), None)
@@ -139,9 +142,17 @@ class FileLedger:
 
 def _is_room(db: sqlite3.Connection, standing: Standing, fix: Fix, asker: Asker) -> bool:
     """Say whether this machine may have the fix now: it is meant for it, or had it last time."""
-    if takes(standing.campaign, asker.machine, standing.fixed):
+    if takes(standing.campaign, asker.machine, standing.fixed, standing.others):
         return True
     return not standing.campaign.halted and _has_used(db, fix, asker)
+
+
+def _count_late(db: sqlite3.Connection, fix: Fix, now: datetime) -> int:
+    (late,) = db.execute(
+        "SELECT COUNT(*) FROM asked WHERE component = ? AND version = ? AND at < ?",
+        (fix.component, fix.version, (now - LATE_AFTER).timestamp()),
+    ).fetchone()
+    return int(late)
 
 
 def _has_used(db: sqlite3.Connection, fix: Fix, asker: Asker) -> bool:

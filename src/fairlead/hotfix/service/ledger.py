@@ -10,7 +10,7 @@ MOST_GOOD good boots. So one that lies, or fails for reasons of its own, halts n
 
 Who asked and then says nothing for SILENT_AFTER counts as failed, with the fix as without it: a
 fix that stops a machine stops its report as well. Where a base never reported a boot, silence says
-nothing.
+nothing. From LATE_AFTER on a boot with an unproven fix is late, which holds new offers back.
 
 Two keep it: file_ledger.py for the workers of one computer, kube/ledger/ for replicas in a cluster.
 tests/conformance/test_ledgers.py is one suite for both.
@@ -27,6 +27,10 @@ from fairlead.hotfix.catalog import Fix, State
 from fairlead.hotfix.service.standing import Standing, epoch_of
 
 SILENT_AFTER = timedelta(minutes=30)
+
+# Most boots end sooner. One that takes longer and ends well has only held others back.
+LATE_AFTER = timedelta(minutes=2)
+
 SILENT = "asked, and never said how the boot ended"
 
 # A machine that nobody heard of for so long is no longer anybody's.

@@ -15,7 +15,13 @@ from hashlib import sha256
 
 from fairlead.hotfix.campaign import Boots, Campaign, advance, takes
 from fairlead.hotfix.catalog import Fix, campaign_said, patch_of
-from fairlead.hotfix.service.ledger import MOST_GOOD, SILENT_AFTER, EndedBoot, epoch_in
+from fairlead.hotfix.service.ledger import (
+    LATE_AFTER,
+    MOST_GOOD,
+    SILENT_AFTER,
+    EndedBoot,
+    epoch_in,
+)
 from fairlead.hotfix.service.standing import Standing, epoch_of
 
 KEY_LENGTH = 12
@@ -117,7 +123,9 @@ def offer(line: Line, fix: Fix, machine: str, now: datetime) -> bool:
         return False
     if _is_offered(line, fix, key):
         return True
-    is_taken = takes(standing.campaign, machine, standing.fixed) or _has_used(line, fix, key)
+    fixed = replace(standing.fixed, late=_count_late(line, fix, now))
+    is_taken = takes(standing.campaign, machine, fixed, standing.others)
+    is_taken = is_taken or _has_used(line, fix, key)
     under_way = sum(one.waves for one in line.asked.values())
     if not is_taken or under_way >= MOST_UNDER_WAY:
         return False
@@ -201,6 +209,11 @@ def _advance(line: Line, fixes: Iterable[Fix], now: datetime) -> None:
         if after != standing.campaign:
             kept = (epoch_of(fix), after.wave, after.good_before, after.halted)
             line.campaigns[fix.version] = kept
+
+
+def _count_late(line: Line, fix: Fix, now: datetime) -> int:
+    last = (now - LATE_AFTER).timestamp()
+    return sum(one.version == fix.version and one.at < last for one in line.asked.values())
 
 
 def _is_offered(line: Line, fix: Fix, key: str) -> bool:
