@@ -64,6 +64,10 @@ class Catalog:
         """Say whether fixes are offered in a region: only where somebody said so."""
         return self.regions.get(region, False)
 
+    def is_switched_off(self, region: str) -> bool:
+        """Say whether somebody said that fixes are not offered in a region."""
+        return not self.regions.get(region, True)
+
     def find(self, version: str) -> Fix | None:
         """Return the fix of this version, whatever has become of it."""
         return next((fix for fix in self.fixes if fix.version == version), None)

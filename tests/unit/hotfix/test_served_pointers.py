@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from fairlead.contract.hotfix.answer import AKS_COMPONENT, OUR_COMPONENT, update_texts
-from fairlead.hotfix.catalog import Fix, State
+from fairlead.hotfix.catalog import Fix, State, switch_region
 from fairlead.hotfix.publish.depot import Depot
 from fairlead.hotfix.service.asked import Reply, Status
 from fairlead.hotfix.service.ledger import Asker, EndedBoot
@@ -152,6 +152,50 @@ def test_a_withdrawn_fix_is_a_tombstone_where_nothing_else_applies(tmp_path: Pat
     assert hotfixes_in(service.ask("m1", later)) == {BASE: "202611.16.2"}
 
 
+def halt(service: Serving, fix: Fix, machines: Iterable[str]) -> None:
+    """Machines that did not survive the fix, and say so."""
+    for name in machines:
+        asker = Asker(component=OUR_COMPONENT, machine=name, region="local", base=fix.base)
+        boot = EndedBoot(asker=asker, version=fix.version, is_good=False, run=name)
+        service.ledger.count(boot, [fix], NOW)
+    assert service.ledger.standings([fix])[fix.version].campaign.halted
+
+
+def test_a_halted_fix_is_taken_back_from_who_had_it_and_from_everybody_else(
+    tmp_path: Path,
+) -> None:
+    fix = make_fix()
+    service = serving(tmp_path, fix)
+    boot_well(service, fix, ["had-it"])
+    halt(service, fix, ["m1", "m2", "m3"])
+
+    assert hotfixes_in(service.ask("had-it")) == {BASE: None}
+    assert hotfixes_in(service.ask("m9")) == {BASE: None}
+    # Who is of another base is told the same of this one.
+    assert hotfixes_in(service.ask("other", version="202605.30.0")) == {BASE: None}
+
+
+def test_where_a_halted_fix_took_the_place_of_another_that_one_applies_again(
+    tmp_path: Path,
+) -> None:
+    older, newer = make_fix(everyone=True), make_fix("202611.16.4")
+    service = serving(tmp_path, older, newer)
+    halt(service, newer, ["m1", "m2"])
+
+    assert hotfixes_in(service.ask("m1")) == {BASE: FIX}
+
+
+def test_a_halted_fix_that_goes_on_is_offered_again(tmp_path: Path) -> None:
+    fix = make_fix()
+    service = serving(tmp_path, fix)
+    boot_well(service, fix, ["had-it"])
+    halt(service, fix, ["m1", "m2", "m3"])
+    resumed = make_fix(resumed_at=LATER, wave=1)
+    service.shelf.depot.write_catalog(make_catalog([resumed]))
+
+    assert hotfixes_in(service.ask("had-it", LATER)) == {BASE: FIX}
+
+
 def test_a_retired_fix_is_named_to_nobody(tmp_path: Path) -> None:
     service = serving(tmp_path, make_fix(state=State.RETIRED, everyone=True))
 
@@ -237,6 +281,28 @@ def test_a_region_that_nobody_switched_on_offers_nothing(tmp_path: Path) -> None
     reply = service.ask("m1")
 
     assert (reply.status, reply.problem) == (Status.NOT_FOUND, "nothing is offered here")
+
+
+def test_a_region_that_was_switched_off_takes_every_fix_back(tmp_path: Path) -> None:
+    fixes = [make_fix(everyone=True), make_fix(component=AKS_COMPONENT, version="202605.30.1")]
+    service = serving(tmp_path, *fixes)
+    assert hotfixes_in(service.ask("m1")) == {BASE: FIX}
+
+    service.shelf.depot.write_catalog(switch_region(make_catalog(fixes), "local", is_on=False))
+
+    assert hotfixes_in(service.ask("m1", LATER)) == {BASE: None}
+    # On AKS's wire null is text of the same JSON; its agent reads it as no version.
+    aks = service.ask("m1", LATER, component=AKS_COMPONENT, version="", wants_update=False)
+    assert aks.body == b'{"hotfixes":{"202605.30":null}}\n'
+
+
+def test_a_region_that_was_switched_off_offers_nothing_where_nothing_is_published(
+    tmp_path: Path,
+) -> None:
+    service = serving(tmp_path)
+    service.shelf.depot.write_catalog(switch_region(make_catalog([]), "local", is_on=False))
+
+    assert service.ask("m1").status is Status.NOT_FOUND
 
 
 def test_a_proof_is_checked_once_while_its_verifier_says_that_it_holds(tmp_path: Path) -> None:

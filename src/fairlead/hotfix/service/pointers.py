@@ -2,8 +2,9 @@
 What a machine that asks for a pointer is answered, whatever wire it came over.
 
 First who asks: a bad proof learns nothing else. Then, for each base, the newest published fix whose
-campaign takes this machine. Where none does and one was withdrawn, a tombstone: it takes away what
-custom data may have delivered.
+campaign takes this machine. Where none does and one was withdrawn or halted, a tombstone: it takes
+away what custom data or an earlier answer delivered, which a machine would use again at its next
+boot. In a region that was switched off every base with a fix has one.
 
 Only a fix of the machine's own base can be used by it, so only that one is offered and counted. The
 others are named as they would apply.
@@ -83,9 +84,12 @@ class ServedPointers:
         if question.component not in COMPONENTS or len(question.version) > LONGEST_VERSION:
             return self._refuse(Refusal(Status.INVALID_ARGUMENT, "component"))
         self.shelf.look(now)
-        if not self.shelf.catalog.is_on(claims.region):
-            return self._refuse(Refusal(Status.NOT_FOUND, f"region {claims.region!a} is off"))
-        hotfixes = self._hotfixes(question, claims, now)
+        if self.shelf.catalog.is_on(claims.region):
+            hotfixes = self._hotfixes(question, claims, now)
+        else:
+            hotfixes = self._taken_back(question.component, claims.region)
+            if not hotfixes:
+                return self._refuse(Refusal(Status.NOT_FOUND, f"region {claims.region!a} is off"))
         return Reply(
             status=Status.OK,
             body=self.shelf.answer(hotfixes, with_update=question.wants_update),
@@ -95,6 +99,13 @@ class ServedPointers:
         self.proofs.refused[refusal.status.name, refusal.cause] += 1
         self._tell(f"refused, {refusal.status.name}: {refusal.cause}")
         return refused(refusal.status)
+
+    def _taken_back(self, component: str, region: str) -> Hotfixes:
+        """Return tombstones for a region that was switched off; for one that never was on, none."""
+        if not self.shelf.catalog.is_switched_off(region):
+            return {}
+        lines = self.shelf.lines.get(component, {})
+        return {base: None for base, fixes in lines.items() if fixes}
 
     def _hotfixes(self, question: Question, claims: Claims, now: datetime) -> Hotfixes:
         lines = self.shelf.lines.get(question.component, {})
@@ -109,9 +120,15 @@ class ServedPointers:
                 version = self._offered(fixes, asker, now)
             else:
                 version = self._would_apply(fixes, claims.machine)
-            if version or any(fix.state is State.WITHDRAWN for fix in fixes):
+            if version or any(self._is_stopped(fix) for fix in fixes):
                 hotfixes[one] = version or None
         return hotfixes
+
+    def _is_stopped(self, fix: Fix) -> bool:
+        """Say whether no machine may go on with a fix that it had."""
+        standing = self._standings.get(fix.version)
+        is_halted = standing is not None and bool(standing.campaign.halted)
+        return is_halted or fix.state is State.WITHDRAWN
 
     def _offered(self, fixes: Iterable[Fix], asker: Asker, now: datetime) -> str:
         """Return what a machine of this base is offered, and note that it asked."""
