@@ -9,7 +9,13 @@ import pytest
 from builders import CONFIG_PATH, NBC_PATH, aks_files, make_boot, make_disk, make_sim_host
 from fairlead import __version__
 from fairlead.agent.hotfix.asking.answered import Rejected, Served, Unreachable
-from fairlead.agent.hotfix.asking.ask_service import ask_service, decode_ca
+from fairlead.agent.hotfix.asking.ask_service import (
+    ask_service,
+    decode_ca,
+    find_service,
+    proof_for,
+)
+from fairlead.agent.hotfix.asking.tell_outcome import find_reported
 from fairlead.agent.https_fetch import Request
 from fairlead.agent.layout import Layout
 from fairlead.agent.network.grpc_call import UnaryCall
@@ -249,3 +255,24 @@ def test_a_ca_may_be_wrapped() -> None:
     assert decode_ca(f"{CA[:20]}\r\n{CA[20:]}\n") == PEM
     with pytest.raises(InputError):
         decode_ca("")
+
+
+def test_a_report_is_proven_for_the_address_that_was_asked() -> None:
+    endpoint = "https://fix.example.test/v1/hotfix"
+    settings = {"wire": "https", "endpoint": endpoint, "ca": PEM, "attestation": "gcp"}
+    host = make_sim_host(make_disk({SERVICE: json.dumps(settings).encode()}))
+    path = (
+        "/computeMetadata/v1/instance/service-accounts/default/identity"
+        "?audience=https%3A%2F%2Ffix.example.test%2Fv1%2Fhotfix&format=full"
+    )
+    # Tokens for other audiences are not there.
+    host.metadata[path] = (200, b"eyJh.eyJi.c2ln")
+    boot = make_boot(host)
+    asked, told = find_service(boot), find_reported(boot.run)
+    assert told is not None
+    assert (asked.endpoint, told.endpoint) == (endpoint, f"{endpoint}-report")
+
+    end_ns = host.monotonic_ns() + 8 * 10**9
+    proofs = [proof_for(boot.run, service, end_ns) for service in (asked, told)]
+
+    assert proofs == ["eyJh.eyJi.c2ln", "eyJh.eyJi.c2ln"]

@@ -52,13 +52,18 @@ BASE64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/="
 
 
 class ServiceAddress:
-    """Whom to ask. `token` is of the boot document, '' where there is none."""
+    """
+    Whom to ask. `token` is of the boot document, '' where there is none.
 
-    __slots__ = ("attestation", "ca", "endpoint", "server_name", "token", "wire")
+    audience: whom a proof is for, where the cloud asks. A report is proven for the address asked.
+    """
+
+    __slots__ = ("attestation", "audience", "ca", "endpoint", "server_name", "token", "wire")
 
     def __init__(self, wire: str, endpoint: str, ca: str) -> None:
         self.wire = wire
         self.endpoint = endpoint
+        self.audience = endpoint
         self.ca = ca
         self.server_name = ""
         self.attestation = AZURE
@@ -157,7 +162,7 @@ def _api_server_of(boot: Boot) -> tuple[str, str]:
 def proof_for(run: Run, service: ServiceAddress, end_ns: int) -> str:
     """Return what proves this machine; from here on it is masked. Raises UnavailableError."""
     if service.attestation != JOIN:
-        proof = find_proof(run.host, service.attestation, service.endpoint, end_ns)
+        proof = find_proof(run.host, service.attestation, service.audience, end_ns)
     elif service.token:
         proof = service.token
     else:

@@ -63,6 +63,7 @@ def find_reported(run: Run) -> ServiceAddress | None:
     if document and _authority(document.report) == _authority(file.endpoint):
         return None
     service = ServiceAddress(HTTPS, report_address(file.endpoint), file.ca)
+    service.audience = file.endpoint
     return completed(service, file, document)
 
 

@@ -39,6 +39,16 @@ def add_verifiers(parser: ArgumentParser) -> None:
         parser.add_argument(
             flag, type=kind, action="append", default=[], metavar=name, help=purpose
         )
+    _add_settings(parser)
+    parser.add_argument(
+        "--insecure-lab",
+        action="store_true",
+        help="believe every name: nobody proves anything, for labs only",
+    )
+
+
+def _add_settings(parser: ArgumentParser) -> None:
+    """Add what a verifier needs once."""
     for flag, name, purpose in (
         ("--azure-roots", "FILE", "Azure machines, by these PEM roots"),
         ("--azure-intermediates", "FILE", "PEM certificates between root and document"),
@@ -48,11 +58,12 @@ def add_verifiers(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--azure-region", default="", metavar="REGION", help="if a document has none"
     )
-    parser.add_argument("--gcp-audience", default="", metavar="TEXT", help="that tokens must name")
     parser.add_argument(
-        "--insecure-lab",
-        action="store_true",
-        help="believe every name: nobody proves anything, for labs only",
+        "--gcp-audience",
+        default="",
+        metavar="ADDRESS",
+        help="that tokens must name: the address that machines ask, to the letter, such as "
+        "https://HOST:PORT/v1/hotfix",
     )
 
 
