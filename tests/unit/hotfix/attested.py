@@ -4,7 +4,7 @@ import json
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from random import Random
 from typing import Any
@@ -269,6 +269,7 @@ def aws_verifier(**changes: Any) -> AwsVerifier:
     fields: dict[str, Any] = {
         "certificates": {"us-west-2": aws_signer().pem},
         "accounts": frozenset(["123456789012"]),
+        "oldest": timedelta(days=30),
     }
     return AwsVerifier(AwsSettings(**{**fields, **changes}))
 

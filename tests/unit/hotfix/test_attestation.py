@@ -91,7 +91,7 @@ def test_an_aws_document_proves_machine_region_and_account(proof: Any) -> None:
         machine="aws:i-1234567890abcdef0",
         region="us-west-2",
         account="123456789012",
-        until=datetime(2026, 11, 19, 11, 55, 11, tzinfo=UTC),
+        until=datetime(2026, 12, 18, 11, 55, 11, tzinfo=UTC),
     )
 
 
@@ -249,7 +249,9 @@ def test_a_signature_by_another_key_is_forged() -> None:
 @pytest.mark.parametrize(
     ("document", "now", "why"),
     [
-        (AWS_DOCUMENT, NOW + timedelta(hours=24), "expired"),
+        # A machine that was rebooted, not stopped, shows the document of its first boot.
+        (AWS_DOCUMENT, NOW + timedelta(days=29), ""),
+        (AWS_DOCUMENT, NOW + timedelta(days=30), "expired"),
         (AWS_DOCUMENT, NOW - timedelta(minutes=7), "not yet valid"),
         (changed(AWS_DOCUMENT, "accountId", to="999999999999"), NOW, "not admitted: account"),
         (changed(AWS_DOCUMENT, "instanceId", to=None), NOW, "malformed"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from datetime import timedelta
 from pathlib import Path
 
 from fairlead.errors import InputError
@@ -17,6 +18,11 @@ if TYPE_CHECKING:
 
 # Bytes of a file with keys or certificates.
 LARGEST_FILE = 1 << 20
+
+# A machine shows the same document at every boot until it is stopped. One that nobody heard of for
+# so long is forgotten as well.
+AWS_OLDEST_DAYS = 180
+MOST_DAYS = 3650
 
 
 def add_verifiers(parser: ArgumentParser) -> None:
@@ -64,6 +70,14 @@ def _add_settings(parser: ArgumentParser) -> None:
         metavar="ADDRESS",
         help="that tokens must name: the address that machines ask, to the letter, such as "
         "https://HOST:PORT/v1/hotfix",
+    )
+    parser.add_argument(
+        "--aws-oldest",
+        type=int,
+        default=AWS_OLDEST_DAYS,
+        metavar="DAYS",
+        help="believe an AWS document for so long after its machine was started (default: "
+        f"{AWS_OLDEST_DAYS})",
     )
 
 
@@ -139,8 +153,15 @@ def _aws(arguments: Namespace) -> AttestationVerifier:
         if not equals or not region:
             raise InputError(f"found {word!a}, expected REGION=FILE", field="--aws-certificate")
         certificates[region] = _read(Path(file), "--aws-certificate")
-    accounts = frozenset(arguments.aws_account)
-    return AwsVerifier(AwsSettings(certificates=certificates, accounts=accounts))
+    if not 0 < arguments.aws_oldest <= MOST_DAYS:
+        raise InputError(f"expected 1 to {MOST_DAYS} days", field="--aws-oldest")
+    return AwsVerifier(
+        AwsSettings(
+            certificates=certificates,
+            accounts=frozenset(arguments.aws_account),
+            oldest=timedelta(days=arguments.aws_oldest),
+        )
+    )
 
 
 def _gcp(arguments: Namespace, regions: Container[str]) -> AttestationVerifier:

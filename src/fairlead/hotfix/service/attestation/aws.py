@@ -8,8 +8,9 @@ The proof is one of two:
   certificates of such a form. The public ones of `signature` have 1,024 bits and are not taken.
 
 AWS publishes one certificate for each region and sends none along: they are pinned. A document
-says when the machine was started, and never expires, so its age is bounded here. Whoever can read a
-machine's metadata can show its document.
+says when the machine was started, which a reboot does not change, and never expires: its age is
+bounded here, by as long as machines run without being stopped. Whoever can read a machine's
+metadata can show its document.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ class AwsSettings:
 
     certificates: Mapping[str, bytes]
     accounts: frozenset[str]
-    oldest: timedelta = timedelta(hours=24)
+    oldest: timedelta
 
 
 class AwsVerifier:
