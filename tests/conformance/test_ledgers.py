@@ -12,21 +12,31 @@ import pytest
 from conformance.conftest import ON_A_CLUSTER
 from fairlead.hotfix.campaign import Boots
 from fairlead.hotfix.service.file_ledger import FileLedger
+from fairlead.hotfix.service.fleet import Fleet, KnownFleet
 from fairlead.hotfix.service.ledger import LATE_AFTER, SILENT_AFTER, Ledger
+from fairlead.kube.client import KubeClient
+from fairlead.kube.ledger.fleet_reach import ClusterFleet
 from fairlead.kube.ledger.kube_ledger import KubeLedger
 from kube.processes import HOME
 from ledger_boots import IN_FIRST_WAVE, THE_FIX, asker, boot, count, counted
 from served_hotfixes import BASE, FIX, NOW, make_fix
 
-# Another one who serves the same.
+# Another one who serves the same, and what people ask.
 Another = Callable[[], Ledger]
+Told = Callable[[], KnownFleet]
 
 
 @pytest.fixture(params=["file", ON_A_CLUSTER])
-def another(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Another]:
+def client(request: pytest.FixtureRequest) -> KubeClient | None:
+    if request.param != "kube":
+        return None
+    found: KubeClient = request.getfixturevalue("hotfix_client")
+    return found
+
+
+@pytest.fixture
+def another(client: KubeClient | None, tmp_path: Path) -> Iterator[Another]:
     made: list[Ledger] = []
-    # Here, so that it is there until the last ledger is closed.
-    client = request.getfixturevalue("hotfix_client") if request.param == "kube" else None
 
     def make() -> Ledger:
         if client is not None:
@@ -44,6 +54,15 @@ def another(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Another]
 @pytest.fixture
 def ledger(another: Another) -> Ledger:
     return another()
+
+
+@pytest.fixture
+def told(request: pytest.FixtureRequest, client: KubeClient | None, tmp_path: Path) -> Told:
+    """What people are told of machines, by everything that the ledger wrote."""
+    if client is None:
+        return lambda: Fleet(tmp_path)
+    admin, _ = request.getfixturevalue("clients")
+    return lambda: ClusterFleet(admin, HOME, NOW)
 
 
 def test_boots_are_counted_with_and_without_the_fix(ledger: Ledger) -> None:
@@ -250,6 +269,30 @@ def test_a_run_that_was_told_to_one_is_not_counted_by_another(
     assert count(ledger, boot("m1", fixed=True))
 
     assert not count(another(), boot("m1", fixed=True))
+
+
+def test_who_has_a_newer_fix_or_an_image_with_it_lacks_no_older_one(
+    ledger: Ledger, told: Told
+) -> None:
+    newer = make_fix(version=f"{BASE}.10")
+    count(ledger, boot("as-baked", fixed=False))
+    count(ledger, boot("fixed", fixed=True))
+    for machine, used in (
+        ("newer", newer.version),
+        ("image", f"{BASE}.12"),
+        ("older", f"{BASE}.2"),
+    ):
+        ledger.count(replace(boot(machine, fixed=False), used=used), [THE_FIX, newer], NOW)
+    ledger.write_notes()
+
+    fleet = told()
+    one, other = fleet.reach_of([THE_FIX, newer])
+
+    assert fleet.lacking(THE_FIX, 10) == ("as-baked", "older")
+    assert fleet.having(THE_FIX, 10) == ("fixed",)
+    assert (one.have, one.lack) == (1, 2)
+    assert fleet.lacking(newer, 10) == ("as-baked", "fixed", "older")
+    assert (other.have, other.lack) == (1, 3)
 
 
 def test_a_halt_found_by_one_is_the_halt_of_all(ledger: Ledger, another: Another) -> None:

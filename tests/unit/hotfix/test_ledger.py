@@ -79,6 +79,26 @@ def test_a_report_speaks_for_the_fix_that_it_used(
     assert (ended.version, ended.is_good, ended.asker.base) == (version, is_good, BASE)
 
 
+@pytest.mark.parametrize(
+    ("baked", "used", "told"),
+    [
+        (f"{BASE}.0", "", ""),
+        (f"{BASE}.0", FIX, FIX),
+        # An image that was built with a fix in it.
+        (f"{BASE}.4", "", f"{BASE}.4"),
+        ("999912.31.7", "", ""),
+    ],
+)
+def test_a_report_says_which_version_a_machine_has_from_a_fix_or_its_image(
+    baked: str, used: str, told: str
+) -> None:
+    report = parse_report(report_text(run="1", baked=baked, used=used))
+
+    ended = ended_boot(report, Claims(machine="m1", region="local"), make_catalog([THE_FIX]))
+
+    assert ended.used == told
+
+
 def test_a_base_that_a_machine_made_up_takes_no_room_of_its_own() -> None:
     report = parse_report(report_text(run="1", baked="999912.31.7"))
 

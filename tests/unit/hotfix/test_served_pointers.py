@@ -98,6 +98,16 @@ def test_a_machine_that_had_a_fix_has_it_at_its_next_boot(tmp_path: Path) -> Non
     assert hotfixes_in(service.ask(outside[3])) == {}
 
 
+def test_an_image_that_has_the_fix_is_offered_none_and_takes_no_room(tmp_path: Path) -> None:
+    fix = make_fix()
+    service = serving(tmp_path, fix)
+
+    for patch in (3, 4):
+        assert hotfixes_in(service.ask(f"m{patch}", version=f"{BASE}.{patch}")) == {}
+
+    assert service.ledger.standings([fix])[FIX].fixed.under_way == 0
+
+
 def test_a_fix_for_everyone_has_no_waves(tmp_path: Path) -> None:
     service = serving(tmp_path, make_fix(everyone=True))
 

@@ -1,7 +1,8 @@
 """
 What the ledger knows of the machines: who has a fix, who lacks it, and how boots ended.
 
-By the last boot that each machine reported. A machine that never reported is not known here.
+By the last boot that each machine reported. A machine that never reported is not known here. One
+that has a newer fix of the base, or an image that was built with it, lacks no older one.
 """
 
 from __future__ import annotations
@@ -15,12 +16,20 @@ from typing import Protocol
 
 from fairlead.errors import UnavailableError
 from fairlead.hotfix.campaign import Boots, Campaign
-from fairlead.hotfix.catalog import Fix
+from fairlead.hotfix.catalog import Fix, patch_of
 from fairlead.hotfix.service.ledger_file import SCHEMA, open_to_read
 from fairlead.hotfix.service.standing import read_standings
 
 # Causes that are told, the most frequent first.
 MOST_CAUSES = 5
+
+# The last number of the version that a machine booted with, 0 without one; in SQL, see `lacks`.
+_PATCH = "CAST(substr(used, length(base) + 2) AS INTEGER)"
+
+
+def lacks(fix: Fix, used: str) -> bool:
+    """Say whether a machine of the fix's base lacks it that booted with this version, or ''."""
+    return not used or patch_of(used) < patch_of(fix.version)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +65,7 @@ class Reach:
 
     @property
     def lack(self) -> int:
-        """Machines of its base whose last boot did not have it."""
+        """Machines of its base whose last boot had neither it nor a newer one."""
         return sum(one.lack for one in self.regions)
 
 
@@ -71,7 +80,7 @@ class KnownFleet(Protocol):
         """Return how far these fixes came."""
 
     def lacking(self, fix: Fix, most: int) -> tuple[str, ...]:
-        """Return machines of the fix's base whose last boot did not have it, by name."""
+        """Return machines of the fix's base whose last boot lacked it, by name."""
 
     def having(self, fix: Fix, most: int) -> tuple[str, ...]:
         """Return machines whose last boot had the fix, by name."""
@@ -89,15 +98,15 @@ class Fleet:
             return tuple(_reach_of(db, fix) for fix in fixes)
 
     def lacking(self, fix: Fix, most: int) -> tuple[str, ...]:
-        """Return machines of the fix's base whose last boot did not have it, by name."""
-        return self._names(fix, "used <> ?", most)
+        """Return machines of the fix's base whose last boot lacked it, by name."""
+        return self._names(fix, f"{_PATCH} < ?", patch_of(fix.version), most)
 
     def having(self, fix: Fix, most: int) -> tuple[str, ...]:
         """Return machines whose last boot had the fix, by name."""
-        return self._names(fix, "used = ?", most)
+        return self._names(fix, "used = ?", fix.version, most)
 
     def used_by(self, component: str, machine: str) -> str | None:
-        """Return the fix of a machine's last boot, '' for none; None if it never reported."""
+        """Return the version of a machine's last boot, as EndedBoot; None if it never reported."""
         with closing(self._opened()) as db:
             row = db.execute(
                 "SELECT used FROM machines WHERE component = ? AND machine = ?",
@@ -105,12 +114,12 @@ class Fleet:
             ).fetchone()
         return str(row[0]) if row else None
 
-    def _names(self, fix: Fix, condition: str, most: int) -> tuple[str, ...]:
+    def _names(self, fix: Fix, condition: str, value: str | int, most: int) -> tuple[str, ...]:
         with closing(self._opened()) as db:
             rows = db.execute(
                 "SELECT machine FROM machines "  # noqa: S608 - one of two conditions
                 f"WHERE component = ? AND base = ? AND {condition} ORDER BY machine LIMIT ?",
-                (fix.component, fix.base, fix.version, most),
+                (fix.component, fix.base, value, most),
             ).fetchall()
         return tuple(name for (name,) in rows)
 
@@ -154,9 +163,9 @@ def _reach_of(db: sqlite3.Connection, fix: Fix) -> Reach:
 
 def _machines_by_region(db: sqlite3.Connection, fix: Fix) -> dict[str, tuple[int, int]]:
     rows = db.execute(
-        "SELECT region, SUM(used = ?), SUM(used <> ?) FROM machines "
+        f"SELECT region, SUM(used = ?), SUM({_PATCH} < ?) FROM machines "  # noqa: S608 - a constant
         "WHERE component = ? AND base = ? GROUP BY region",
-        (fix.version, fix.version, fix.component, fix.base),
+        (fix.version, patch_of(fix.version), fix.component, fix.base),
     )
     return {region: (have, lack) for region, have, lack in rows}
 

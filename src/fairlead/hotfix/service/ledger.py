@@ -58,7 +58,8 @@ class EndedBoot:
     """
     How a boot ended. version: the fix that it speaks for or against, '' for none.
 
-    used, wanted, cause: as in contract/hotfix/fact.py. run: the same run is counted once.
+    used, wanted, cause: as in contract/hotfix/fact.py; where no fix was used, `used` is what the
+    image brought, if that has a patch. run: the same run is counted once.
     """
 
     asker: Asker

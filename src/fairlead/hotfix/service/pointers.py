@@ -6,8 +6,8 @@ campaign takes this machine. Where none does and one was withdrawn or halted, a 
 away what custom data or an earlier answer delivered, which a machine would use again at its next
 boot. In a region that was switched off every base with a fix has one.
 
-Only a fix of the machine's own base can be used by it, so only that one is offered and counted. The
-others are named as they would apply.
+Only a fix of the machine's own base, above what its image brought, can be used by it, so only that
+one is offered and counted. The others are named as they would apply.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 
 from fairlead.contract.hotfix.answer import OUR_COMPONENT
-from fairlead.contract.image_version import base_of
+from fairlead.contract.image_version import base_of, may_upgrade
 from fairlead.errors import UnavailableError
 from fairlead.hotfix.campaign import is_meant
 from fairlead.hotfix.catalog import COMPONENTS, Fix, State
@@ -117,7 +117,8 @@ class ServedPointers:
         hotfixes: Hotfixes = {}
         for one, fixes in lines.items():
             if one == base and question.component == OUR_COMPONENT:
-                version = self._offered(fixes, asker, now)
+                usable = [fix for fix in fixes if may_upgrade(question.version, fix.version)]
+                version = self._offered(usable, asker, now)
             else:
                 version = self._would_apply(fixes, claims.machine)
             if version or any(self._is_stopped(fix) for fix in fixes):

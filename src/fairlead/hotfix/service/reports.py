@@ -11,8 +11,8 @@ from __future__ import annotations
 from fairlead.contract.boot_report import BootReport
 from fairlead.contract.hotfix.answer import OUR_COMPONENT
 from fairlead.contract.hotfix.fact import HotfixFact, hotfix_in
-from fairlead.contract.image_version import base_of
-from fairlead.hotfix.catalog import Catalog
+from fairlead.contract.image_version import base_of, is_version
+from fairlead.hotfix.catalog import Catalog, patch_of
 from fairlead.hotfix.service.attestation.verifier import Claims
 from fairlead.hotfix.service.ledger import Asker, EndedBoot
 
@@ -42,7 +42,7 @@ def ended_boot(report: BootReport, claims: Claims, catalog: Catalog) -> EndedBoo
         version=version,
         is_good=is_good,
         run=report.run_id[:LONGEST_RUN],
-        used=fact.used if has_fix else "",
+        used=fact.used if has_fix else _brought_by_image(fact, base if is_known else ""),
         wanted=fact.wanted,
         cause=fact.cause or ("" if is_good else _stopped_by(report)),
         pool=claims.pool,
@@ -56,6 +56,12 @@ def _judged(fact: HotfixFact, catalog: Catalog, base: str) -> tuple[str, bool]:
         if fix is not None and (fix.component, fix.base) == (OUR_COMPONENT, base):
             return version, has_fix
     return "", False
+
+
+def _brought_by_image(fact: HotfixFact, base: str) -> str:
+    """Return the version of an image that was built with a fix of its base in it, or ''."""
+    has_patch = bool(base) and is_version(fact.baked) and patch_of(fact.baked) > 0
+    return fact.baked if has_patch else ""
 
 
 def _stopped_by(report: BootReport) -> str:

@@ -10,7 +10,7 @@ from typing import TypeVar
 from fairlead.errors import UnavailableError
 from fairlead.hotfix.campaign import Boots
 from fairlead.hotfix.catalog import Fix
-from fairlead.hotfix.service.fleet import MOST_CAUSES, InRegion, Reach
+from fairlead.hotfix.service.fleet import MOST_CAUSES, InRegion, Reach, lacks
 from fairlead.hotfix.service.standing import Standing
 from fairlead.kube.answer import Object
 from fairlead.kube.client import KubeClient
@@ -40,21 +40,19 @@ class ClusterFleet:
         return tuple(self._reach_of(fix) for fix in fixes)
 
     def lacking(self, fix: Fix, most: int) -> tuple[str, ...]:
-        """Return machines of the fix's base whose last boot did not have it, by name."""
-        return self._names(fix, most, has_it=False)
+        """Return machines of the fix's base whose last boot lacked it, by name."""
+        return self._names(fix, most, lambda used: lacks(fix, used))
 
     def having(self, fix: Fix, most: int) -> tuple[str, ...]:
         """Return machines whose last boot had the fix, by name."""
-        return self._names(fix, most, has_it=True)
+        return self._names(fix, most, lambda used: used == fix.version)
 
     def standing_of(self, fix: Fix) -> Standing:
         """Return how a fix stands."""
         return standing_of(self._line(fix), fix)
 
-    def _names(self, fix: Fix, most: int, *, has_it: bool) -> tuple[str, ...]:
-        found = (
-            name for name, one in self._machines_of(fix) if (one.used == fix.version) is has_it
-        )
+    def _names(self, fix: Fix, most: int, is_one: Callable[[str], bool]) -> tuple[str, ...]:
+        found = (name for name, one in self._machines_of(fix) if is_one(one.used))
         return tuple(sorted(found)[:most])
 
     def _reach_of(self, fix: Fix) -> Reach:
@@ -62,7 +60,8 @@ class ClusterFleet:
         have: Counter[str] = Counter()
         lack: Counter[str] = Counter()
         for _, one in self._machines_of(fix):
-            (have if one.used == fix.version else lack)[one.region] += 1
+            have[one.region] += one.used == fix.version
+            lack[one.region] += lacks(fix, one.used)
         boots = self._boots_of(fix)
         return Reach(
             fix=fix,
