@@ -137,17 +137,23 @@ def withdraw(catalog: Catalog, version: str, reason: str) -> Catalog:
 
 
 def retire(catalog: Catalog, version: str) -> Catalog:
-    """Return the catalog without this fix on offer: no supported image needs it any more."""
+    """
+    Return the catalog without this fix on offer: no supported image needs it any more.
+
+    Either its base is not supported, or a newer fix of it is for everyone.
+    """
     fix = _known(catalog, version)
     if fix.state is State.WITHDRAWN:
         raise InputError(
             "is withdrawn: nobody is offered it, nothing is left to retire", field=version
         )
-    if fix.base in catalog.bases:
+    if fix.base in catalog.bases and not _is_superseded(catalog, fix):
         raise InputError(
-            f"images of the base {fix.base} are supported, and need it",
+            f"images of the base {fix.base} are supported, and need it: no newer fix of that base "
+            "is for everyone",
             field=version,
-            hint=f"when the last of them is gone: fairlead hotfix bases remove {fix.base}",
+            hint="`fairlead hotfix promote VERSION --everyone` of a newer one; or when the last of "
+            f"the images is gone: fairlead hotfix bases remove {fix.base}",
         )
     return _with(catalog, replace(fix, state=State.RETIRED))
 
@@ -181,6 +187,16 @@ def remove_base(catalog: Catalog, base: str) -> Catalog:
     if base not in catalog.bases:
         raise InputError(f"is not among {_listed(catalog.bases)}", field=base)
     return replace(catalog, bases=tuple(one for one in catalog.bases if one != base))
+
+
+def _is_superseded(catalog: Catalog, fix: Fix) -> bool:
+    """Say whether every machine that would take this fix is offered a newer one."""
+    return any(
+        other.everyone
+        and other.state is State.PUBLISHED
+        and patch_of(other.version) > patch_of(fix.version)
+        for other in catalog.of_base(fix.component, fix.base)
+    )
 
 
 def _refuse_odd(fix: Fix) -> None:

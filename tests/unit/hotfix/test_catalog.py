@@ -179,6 +179,30 @@ def test_a_fix_is_not_retired_while_a_supported_base_needs_it() -> None:
     assert retired.revoked() == ()
 
 
+def test_a_fix_is_retired_once_a_newer_one_of_its_base_is_for_everyone() -> None:
+    catalog = publish(publish(BASE, fix("202611.16.3")), fix("202611.16.4"))
+    # The newer one comes in waves: who is not in them needs the older one.
+    with pytest.raises(InputError, match=r"no newer fix of that base is for everyone"):
+        retire(catalog, "202611.16.3")
+
+    promoted = promote(catalog, "202611.16.4", NOW, everyone=True)
+
+    assert retire(promoted, "202611.16.3").packages() == promoted.fixes[1].packages
+    with pytest.raises(InputError, match=r"no newer fix of that base is for everyone"):
+        retire(promoted, "202611.16.4")
+    gone = withdraw(promoted, "202611.16.4", "it broke")
+    with pytest.raises(InputError, match=r"no newer fix of that base is for everyone"):
+        retire(gone, "202611.16.3")
+
+
+def test_a_fix_of_another_component_takes_no_ones_place() -> None:
+    catalog = publish(BASE, fix("202611.16.3"))
+    other = publish(catalog, fix("202611.16.4", "aksNodeController"))
+
+    with pytest.raises(InputError, match=r"no newer fix of that base is for everyone"):
+        retire(promote(other, "202611.16.4", NOW, everyone=True), "202611.16.3")
+
+
 def test_promoting_opens_one_wave_more_and_forgets_the_boots_before() -> None:
     catalog = promote(publish(BASE, fix("202611.16.3")), "202611.16.3", NOW)
     assert (catalog.fixes[0].wave, catalog.fixes[0].resumed_at) == (1, NOW)
