@@ -12,10 +12,12 @@ import pytest
 from builders import VALID_CONFIG
 from fairlead.contract.boot_document import BootDocument, render_boot_document
 from fairlead.hotfix.service.attestation.join import Joining, issue_token
+from fairlead.hotfix.service.file_ledger import FileLedger
 from fairlead.hotfix.service.fleet import Fleet
+from ledger_boots import boot
 from process.agent_process import make_aks_node, run_agent
 from process.tls_server import Handler, answer, make_pair, serving
-from served_hotfixes import make_depot, make_fix
+from served_hotfixes import BASE, FIX, make_depot, make_fix
 from service.hotfix_service import HotfixProcess
 
 KEY = b"k" * 40
@@ -61,6 +63,34 @@ def test_a_service_alone_counts_the_boot_of_a_machine_that_asked_it(tmp_path: Pa
         assert not any(token in text for text in (served.log.read_text(), ran.stderr))
     finally:
         served.kill()
+
+
+def test_a_machine_boots_without_the_fix_of_its_last_boot_once_it_was_halted(
+    tmp_path: Path,
+) -> None:
+    now = datetime.now(UTC)
+    fix = make_fix(published_at=now)
+    depot = make_depot(tmp_path / "depot", [fix], now)
+    ledger = FileLedger(depot.directory)
+    for name in ("m1", "m2"):
+        ledger.count(boot(name, fixed=True, good=False), [fix], now)
+    ledger.close()
+    (tmp_path / "join.key").write_bytes(KEY + b"\n")
+    joining = Joining(machine="rack-7", region="local", until=now + timedelta(hours=1), nonce="n2")
+    served = HotfixProcess(tmp_path, depot, 1, "--join-key", "join.key")
+    try:
+        ca = (tmp_path / "certificates/authority.pem").read_text()
+        endpoint = f"https://127.0.0.1:{served.port}/v1/hotfix"
+        root = make_machine(tmp_path / "machine", endpoint, ca, issue_token(joining, KEY))
+        (root / "etc/fairlead/hotfix/root.json").write_bytes(depot.read_signed().roots[0])
+        pointer = root / "opt/azure/containers/aks-node-controller-hotfix.json"
+        pointer.write_text(json.dumps({"hotfixes": {BASE: FIX}}))
+        ran = run_agent("boot", "--root", str(root), ENABLE_PROVISIONING_HOTFIX="true")
+    finally:
+        served.kill()
+
+    assert ran.returncode == 0, ran.stderr
+    assert json.loads(pointer.read_text()) == {"hotfixes": {BASE: None}}
 
 
 @pytest.fixture(scope="module")
