@@ -94,8 +94,12 @@ def test_the_story_of_the_readme_works_as_it_is_written(tmp_path: Path) -> None:
     assert left == order[1].split(", ")
     assert "provisioned" in said["fairlead timeline"]
     assert "fetch-config" in said["fairlead timeline"]
-    fixed = said["fairlead explain $(fairlead machine list -o name | tail -1)"]
-    assert "It booted with the fix 202611.16.1, in the place of 202611.16.0." in fixed, told[-9:]
-    reached = re.compile(r"^202611\.16\.1 +published +everyone +1 ", re.M)
-    assert reached.search(said["fairlead hotfix status"])
+    explain_newest = "fairlead explain $(fairlead machine list -o name | tail -1)"
+    fixed, fallen_back = [text for line, _, text in told if line.startswith(explain_newest)]
+    assert "It booted with the fix 202611.16.1, in the place of 202611.16.0." in fixed, told[-16:]
+    assert "and not with the fix 202611.16.2: staged agent fails self-test" in fallen_back
+    status = said["fairlead hotfix status"]
+    assert re.search(r"^202611\.16\.1 +published +everyone +1 ", status, re.M), status
+    assert re.search(r"^202611\.16\.2 +halted +nobody +0 ", status, re.M), status
+    assert re.search(r"^202605\.30\.1 +published +1% +0 ", status, re.M), status
     assert not (tmp_path / ".local/state/fairlead").exists()
