@@ -15,6 +15,7 @@ import pytest
 from boot.broken_fixes import MULTIPLYING
 from builders import VALID_CONFIG
 from fairlead import __version__
+from fairlead.hotfix.publish.fix_package import Recipe, build_fix
 from process.agent_process import agent_environment, make_aks_node
 from process.test_work_apart import alive
 from process.tls_server import Handler, answer, hang, make_pair, serving
@@ -36,8 +37,10 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory
 
 
-def pack(directory: Path, program: str | None = None) -> bytes:
-    """A package of a fix of ours; with a program of the test's own, if it is given."""
+def pack(
+    directory: Path, program: str | None = None, documents: dict[str, str] | None = None
+) -> bytes:
+    """A package of a fix of ours; with a program or documents of the test's own, if given."""
     place = directory / "tree" / PREFIX / FIXED
     place.mkdir(parents=True)
     if program is None:
@@ -51,6 +54,8 @@ def pack(directory: Path, program: str | None = None) -> bytes:
     else:
         (place / "fairlead-node").write_text(program)
         (place / "fairlead-node").chmod(0o755)
+    for name, text in (documents or {}).items():
+        (place / name).write_text(text)
     control = directory / "tree/DEBIAN/control"
     control.parent.mkdir()
     control.write_text(
@@ -90,18 +95,21 @@ class Booted:
         self.causes = {line["stage"]: line["cause"] for line in own if "stage" in line}
 
 
+def make_machine(root: Path, limits: dict[str, int]) -> None:
+    make_aks_node(root, VALID_CONFIG)
+    hotfix = root / "etc/fairlead/hotfix"
+    hotfix.mkdir(parents=True)
+    (hotfix / "root.json").write_text("{}")
+    (hotfix / "service.json").write_text(json.dumps(limits))
+
+
 def boot(
     tmp_path: Path, certificates: Path, package: bytes, *handlers: Handler, fault: str = ""
 ) -> Booted:
     root = tmp_path / "machine"
     if not root.exists():
-        make_aks_node(root, VALID_CONFIG)
-        hotfix = root / "etc/fairlead/hotfix"
-        hotfix.mkdir(parents=True)
-        (hotfix / "root.json").write_text("{}")
         waits_for_its_deadline = fault.startswith("stop") or hang in handlers
-        limits = {"install_s": 2} if waits_for_its_deadline else LIMITS
-        (hotfix / "service.json").write_text(json.dumps(limits))
+        make_machine(root, {"install_s": 2} if waits_for_its_deadline else LIMITS)
     (root / AKS / "aks-node-controller-hotfix.json").write_text(
         json.dumps({"hotfixes": {BASE: FIXED}})
     )
@@ -155,6 +163,61 @@ def test_what_is_installed_is_not_fetched_again(
 
     assert again.causes["download-hotfix"] == f"{FIXED} was installed already"
     assert again.fact["used"] == FIXED
+
+
+SCRIPT = """\
+write_files:
+- path: /opt/azure/containers/provision_start.sh
+  permissions: "0644"
+  content: |
+    echo {which} > {root}/provisioned-by
+- path: /opt/azure/containers/not-in-this-image.sh
+  content: |
+    exit 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("release", "which"),
+    [('ID=ubuntu\nVERSION_ID="22.04"\n', "ubuntu22.04"), ("ID=debian\n", "all")],
+)
+def test_script_files_of_a_published_fix_are_what_the_same_boot_provisions_with(
+    tmp_path: Path, certificates: Path, release: str, which: str
+) -> None:
+    root = tmp_path / "machine"
+    for name in ("ubuntu22.04", "ubuntu"):
+        place = tmp_path / "scripts" / name
+        place.mkdir(parents=True)
+        (place / "nodecustomdata.yml").write_text(SCRIPT.format(which=name, root=root))
+    (tmp_path / "all.yml").write_text(SCRIPT.format(which="all", root=root))
+    recipe = Recipe(
+        version=FIXED,
+        tree=REPOSITORY,
+        scripts=tmp_path / "scripts",
+        custom_data=tmp_path / "all.yml",
+    )
+    package = build_fix(recipe, tmp_path / "built")[0].read_bytes()
+    make_machine(root, LIMITS)
+    (root / "etc/os-release").write_text(release)
+
+    booted = boot(tmp_path, certificates, package)
+
+    assert booted.causes["choose-agent"] == f"staged agent {FIXED}, 1 script files written"
+    assert booted.fact["used"] == FIXED
+    assert (root / "provisioned-by").read_text() == f"{which}\n"
+    assert not (root / AKS / "not-in-this-image.sh").exists()
+
+
+def test_script_files_that_a_node_cannot_read_refuse_the_fix_that_brings_them(
+    tmp_path: Path, certificates: Path
+) -> None:
+    package = pack(tmp_path / "package", documents={"nodecustomdata.yml": "write_files: []\n"})
+
+    booted = boot(tmp_path, certificates, package)
+
+    assert "used" not in booted.fact
+    assert "nodecustomdata.yml is refused whole" in booted.fact["cause"]
+    assert booted.exit_code == "0"
 
 
 HANG = "#!/bin/sh\nsetsid sleep 1000 &\nsleep 1000\n"

@@ -202,15 +202,29 @@ def test_scripts_of_a_package_replace_and_never_add(tmp_path: Path) -> None:
     assert not (tmp_path / "opt").exists()
 
 
-def test_the_document_of_the_distribution_goes_before_the_one_for_all(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("release", "taken"),
+    [
+        ('ID=ubuntu\nVERSION_ID="22.04"\n', "scripts/ubuntu22.04/nodecustomdata.yml"),
+        ('ID=ubuntu\nVERSION_ID="24.04"\n', "scripts/ubuntu/nodecustomdata.yml"),
+        ('NAME="Ubuntu"\nID=ubuntu\n', "scripts/ubuntu/nodecustomdata.yml"),
+        ('ID=debian\nVERSION_ID="12"\n', "nodecustomdata.yml"),
+        ("ID=ubuntu/../ubuntu\nVERSION_ID=22.04\n", "nodecustomdata.yml"),
+        ("", "nodecustomdata.yml"),
+    ],
+)
+def test_the_most_specific_document_of_a_fix_is_the_one_that_counts(
+    tmp_path: Path, release: str, taken: str
+) -> None:
     fix = tmp_path / "usr/lib/fairlead-node/hotfix/202604.01.3"
-    (fix / "scripts/ubuntu").mkdir(parents=True)
-    (fix / "nodecustomdata.yml").touch()
-    (fix / "scripts/ubuntu/nodecustomdata.yml").touch()
+    for directory in (fix, fix / "scripts/ubuntu", fix / "scripts/ubuntu22.04"):
+        directory.mkdir(parents=True, exist_ok=True)
+        (directory / "nodecustomdata.yml").touch()
     (tmp_path / "etc").mkdir()
+    (tmp_path / "etc/os-release").write_text(release)
     host = RealHost(str(tmp_path))
 
-    assert files_of_fix(host, "202604.01.3").endswith("202604.01.3/nodecustomdata.yml")
-    (tmp_path / "etc/os-release").write_text('NAME="Ubuntu"\nID=ubuntu\n')
-    assert files_of_fix(host, "202604.01.3").endswith("scripts/ubuntu/nodecustomdata.yml")
+    found = files_of_fix(host, "202604.01.3")
+
+    assert found == f"/usr/lib/fairlead-node/hotfix/202604.01.3/{taken}"
     assert files_of_fix(host, "202604.01.4") == ""

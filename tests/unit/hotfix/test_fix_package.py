@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from fairlead.errors import InputError
-from fairlead.hotfix.publish.fix_package import Recipe, build_fix
+from fairlead.hotfix.publish.fix_package import NAME, SPEC, Recipe, build_fix
 from fairlead.hotfix.publish.fix_sources import own_tree, version_in
 from fairlead.hotfix.publish.package_file import look_at
+from fairlead.hotfix.publish.packing import pack_rpm
 from hotfix_depot import needs, tiny_packages
 from shared_cases import REPOSITORY
 
@@ -186,11 +187,15 @@ def test_a_patch_that_does_not_fit_is_refused_whole(
     assert not list((tmp_path / "output").glob("*"))
 
 
+SCRIPT = "write_files:\n- path: /opt/azure/containers/install.sh\n  content: |\n    exit 0\n"
+
+
 def test_script_files_travel_beside_the_agent(tmp_path: Path) -> None:
-    needs("dpkg-deb")
-    (tmp_path / "scripts/ubuntu22.04").mkdir(parents=True)
-    (tmp_path / "scripts/ubuntu22.04/install.sh").write_text("exit 0\n")
-    (tmp_path / "custom.yml").write_text("write_files: []\n")
+    needs("dpkg-deb", "rpmbuild", "rpm2archive")
+    for name in ("ubuntu22.04", "ubuntu", "azurelinux3.0"):
+        (tmp_path / "scripts" / name).mkdir(parents=True)
+        (tmp_path / "scripts" / name / "nodecustomdata.yml").write_text(SCRIPT)
+    (tmp_path / "custom.yml").write_text(SCRIPT)
     recipe = Recipe(
         version=FIXED,
         tree=own_tree(),
@@ -198,24 +203,79 @@ def test_script_files_travel_beside_the_agent(tmp_path: Path) -> None:
         custom_data=tmp_path / "custom.yml",
     )
 
-    files = files_of(build_fix(recipe, tmp_path / "output")[0])
+    packages = build_fix(recipe, tmp_path / "output")
 
-    assert f"/{HOME}/scripts/ubuntu22.04/install.sh" in files
-    assert f"/{HOME}/nodecustomdata.yml" in files
+    assert {f"/{HOME}/{path}" for path in (
+        "nodecustomdata.yml",
+        "scripts/ubuntu/nodecustomdata.yml",
+        "scripts/ubuntu22.04/nodecustomdata.yml",
+        "scripts/azurelinux3.0/nodecustomdata.yml",
+    )} <= files_of(packages[0])  # fmt: skip
+    assert [look_at(package).version for package in packages] == [FIXED, FIXED]
 
 
-def test_script_files_that_are_links_or_lie_elsewhere_are_refused(tmp_path: Path) -> None:
-    needs("dpkg-deb")
-    (tmp_path / "scripts").mkdir()
-    (tmp_path / "scripts/install.sh").write_text("exit 0\n")
+LOOKED_FOR = "which no node looks for"
+REFUSED = "which nodes refuse whole"
+NOT_TAKEN = [
+    ("ubuntu22.04/install.sh", "exit 0\n", LOOKED_FOR),
+    ("nodecustomdata.yml", SCRIPT, LOOKED_FOR),
+    ("Ubuntu/nodecustomdata.yml", SCRIPT, LOOKED_FOR),
+    ("ubuntu/22.04/nodecustomdata.yml", SCRIPT, LOOKED_FOR),
+    ("ubuntu/nodecustomdata.yml", "write_files: []\n", REFUSED),
+    ("ubuntu/nodecustomdata.yml", f"{SCRIPT}runcmd:\n- reboot\n", REFUSED),
+]
+
+
+@pytest.mark.parametrize(("path", "text", "told"), NOT_TAKEN)
+def test_script_files_that_no_node_takes_are_neither_built_nor_published(
+    tmp_path: Path, path: str, text: str, told: str
+) -> None:
+    needs("dpkg-deb", "rpmbuild", "rpm2archive")
+    file = tmp_path / "scripts" / path
+    file.parent.mkdir(parents=True)
+    file.write_text(text)
     recipe = Recipe(version=FIXED, tree=own_tree(), scripts=tmp_path / "scripts")
-    with pytest.raises(InputError, match="expected one directory per distribution"):
+    with pytest.raises(InputError, match=f"--scripts brings scripts/{path}, {told}"):
         build_fix(recipe, tmp_path / "output")
 
-    (tmp_path / "scripts/install.sh").unlink()
-    (tmp_path / "scripts/debian12").mkdir()
-    (tmp_path / "scripts/debian12/passwd").symlink_to("/etc/passwd")
-    with pytest.raises(InputError, match="with plain files below"):
+    inside = f"{HOME}/scripts/{path}"
+    deb = packed(tmp_path, control(), {**PROGRAM, inside: text})
+    for package in (deb, packed_rpm(tmp_path, {**PROGRAM, inside: text})):
+        with pytest.raises(InputError, match=f"{package.name} brings scripts/{path}, {told}"):
+            look_at(package)
+
+
+def packed_rpm(directory: Path, files: dict[str, str]) -> Path:
+    """An .rpm that somebody made by hand."""
+    building, package = directory / "rpm", directory / f"{NAME}-{FIXED}-1.noarch.rpm"
+    for name, text in files.items():
+        (building / "root" / name).parent.mkdir(parents=True, exist_ok=True)
+        (building / "root" / name).write_text(text)
+    listed = "\n".join(f"/{name}" for name in files)
+    spec = building / "fix.spec"
+    base = FIXED.rpartition(".")[0]
+    day = "Mon Nov 16 2026"
+    spec.write_text(
+        SPEC.format(name=NAME, version=FIXED, base=base, files=f"%dir /{HOME}\n{listed}", day=day)
+    )
+    pack_rpm(building, spec, package, 1_700_000_000)
+    return package
+
+
+def test_custom_data_that_no_node_reads_is_not_built(tmp_path: Path) -> None:
+    (tmp_path / "custom.yml").write_text("write_files: []\n")
+    recipe = Recipe(version=FIXED, tree=own_tree(), custom_data=tmp_path / "custom.yml")
+
+    with pytest.raises(InputError, match=r"--nodecustomdata brings .* nodes refuse whole"):
+        build_fix(recipe, tmp_path / "output")
+
+
+def test_a_link_among_script_files_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "scripts/debian12").mkdir(parents=True)
+    (tmp_path / "scripts/debian12/nodecustomdata.yml").symlink_to("/etc/passwd")
+    recipe = Recipe(version=FIXED, tree=own_tree(), scripts=tmp_path / "scripts")
+
+    with pytest.raises(InputError, match="is no plain file"):
         build_fix(recipe, tmp_path / "output")
 
 

@@ -26,6 +26,14 @@ def find_system(host: Host) -> str:
     return read_os_release(host).get("ID", "").lower()
 
 
+def find_systems(host: Host) -> list[str]:
+    """Return what a distribution may be called, the most specific first: ubuntu22.04, ubuntu."""
+    values = read_os_release(host)
+    system, version = values.get("ID", "").lower(), values.get("VERSION_ID", "").lower()
+    names = [f"{system}{version}", system] if system and version else [system]
+    return [name for name in names if name and "/" not in name]
+
+
 def _values_of(text: str) -> dict[str, str]:
     values = {}
     for line in text.split("\n"):

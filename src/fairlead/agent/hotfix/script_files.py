@@ -11,7 +11,7 @@ import posix as os
 
 from fairlead.agent.host import REGULAR, is_regular_file
 from fairlead.agent.hotfix.image_files import PREFIX
-from fairlead.agent.hotfix.os_release import find_system
+from fairlead.agent.hotfix.os_release import find_systems
 from fairlead.agent.hotfix.script_text import parse_script_files
 from fairlead.errors import InputError
 
@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     from fairlead.agent.hotfix.script_text import ScriptFile
 
 NODE_CUSTOM_DATA = "/opt/azure/containers/nodecustomdata.yml"
+
+# In the package of a fix: one for all, and below SCRIPTS one for each distribution.
 DOCUMENT = "nodecustomdata.yml"
+SCRIPTS = "scripts"
 
 # Where distributions merged /usr, these are links by design: what they name is meant.
 MERGED = ("bin", "lib", "lib32", "lib64", "libx32", "sbin")
@@ -35,12 +38,14 @@ _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def files_of_fix(host: Host, version: str) -> str:
-    """Return the document of script files in the package of a fix of ours, or ''."""
+    """
+    Return the document of script files in the package of a fix of ours, or ''.
+
+    That of ID and VERSION_ID of /etc/os-release, that of ID, or the one for all.
+    """
     directory = f"{PREFIX}/{version}"
-    system = find_system(host)
-    places = [f"{directory}/{DOCUMENT}"]
-    if system and "/" not in system:
-        places.insert(0, f"{directory}/scripts/{system}/{DOCUMENT}")
+    places = [f"{directory}/{SCRIPTS}/{name}/{DOCUMENT}" for name in find_systems(host)]
+    places.append(f"{directory}/{DOCUMENT}")
     return next((path for path in places if is_regular_file(host, path)), "")
 
 

@@ -7,13 +7,13 @@ stages a fix is one link that is renamed. Two builds of one source give the same
 
 from __future__ import annotations
 
-import re
 import shutil
 import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from fairlead.agent.hotfix.script_files import DOCUMENT, SCRIPTS
 from fairlead.errors import InputError
 from fairlead.hotfix.publish.fix_sources import (
     INSTALLED,
@@ -24,16 +24,10 @@ from fairlead.hotfix.publish.fix_sources import (
 )
 from fairlead.hotfix.publish.packing import pack_deb, pack_rpm, settle, source_epoch
 from fairlead.hotfix.publish.programs import is_there, refuse_missing
+from fairlead.hotfix.publish.script_documents import refuse_unless_taken
 
 NAME = "fairlead-node-hotfix"
 PREFIX = "usr/lib/fairlead-node/hotfix"
-CUSTOM_DATA = "nodecustomdata.yml"
-SCRIPTS = "scripts"
-
-# Bytes. Upstream's whole set of scripts has 1 MiB.
-LARGEST_EXTRA = 16 << 20
-
-_DISTRIBUTION = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}", re.ASCII)
 
 CONTROL = """\
 Package: {name}
@@ -86,12 +80,16 @@ class Recipe:
 
 def build_fix(recipe: Recipe, output: Path) -> tuple[Path, ...]:
     """Build into a directory; return the packages. Without rpmbuild there is no .rpm."""
+    documents = _read_documents(recipe)
     refuse_missing(["dpkg-deb", *(["patch"] if recipe.patch else [])])
     epoch = source_epoch(recipe.tree) if recipe.tree else day_of(recipe.version)
     output.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="fairlead-build-") as directory:
         top = Path(directory)
-        _lay_out(recipe, top / "root")
+        home = _lay_out(recipe, top / "root")
+        for path, content in documents.items():
+            (home / path).parent.mkdir(parents=True, exist_ok=True)
+            (home / path).write_bytes(content)
         packages = [output / f"{NAME}_{recipe.version}_all.deb"]
         shutil.copytree(top / "root", top / "deb", symlinks=True)
         control = CONTROL.format(name=NAME, version=recipe.version, base=_base_of(recipe.version))
@@ -125,7 +123,8 @@ def _build_rpm(top: Path, version: str, package: Path, epoch: int) -> None:
     pack_rpm(building, spec, package, epoch)
 
 
-def _lay_out(recipe: Recipe, root: Path) -> None:
+def _lay_out(recipe: Recipe, root: Path) -> Path:
+    """Put the agent of a fix below `root`; return its directory."""
     sources = root.with_name("sources")
     if recipe.tree:
         lay_out_tree(recipe.tree, recipe.version, sources)
@@ -137,31 +136,33 @@ def _lay_out(recipe: Recipe, root: Path) -> None:
     home.mkdir(parents=True)
     for name in (PROGRAM, f"{PROGRAM}.d"):
         (sources / INSTALLED / name).rename(home / name)
+    return home
+
+
+def _read_documents(recipe: Recipe) -> dict[str, bytes]:
+    """Return script files by their path below the fix; refuse what no node would take."""
+    documents: dict[str, bytes] = {}
     if recipe.scripts:
-        _copy_scripts(recipe.scripts, home / SCRIPTS)
+        files = _plain_files(recipe.scripts)
+        documents = {f"{SCRIPTS}/{path}": content for path, content in files.items()}
+        refuse_unless_taken(documents, "--scripts")
     if recipe.custom_data:
-        _refuse_large(recipe.custom_data)
-        shutil.copyfile(recipe.custom_data, home / CUSTOM_DATA)
+        documents[DOCUMENT] = recipe.custom_data.read_bytes()
+        refuse_unless_taken(documents, "--nodecustomdata")
+    return documents
 
 
-def _copy_scripts(source: Path, target: Path) -> None:
-    """Copy one directory per distribution; a link or a pipe in it is nothing that a fix carries."""
-    expected = "expected one directory per distribution, with plain files below"
+def _plain_files(source: Path) -> dict[str, bytes]:
+    """Return files by path; a link or a pipe is nothing that a fix carries."""
     if not source.is_dir():
-        raise InputError(f"{source} is no directory; {expected}", field="--scripts")
+        raise InputError(f"{source} is no directory", field="--scripts")
+    files = {}
     for found in sorted(source.rglob("*")):
-        is_top = found.parent == source
-        is_wrong = is_top and not (found.is_dir() and _DISTRIBUTION.fullmatch(found.name))
-        if is_wrong or found.is_symlink() or not (found.is_dir() or found.is_file()):
-            raise InputError(f"found {found}, {expected}", field="--scripts")
+        if found.is_symlink() or not (found.is_dir() or found.is_file()):
+            raise InputError(f"{found} is no plain file", field="--scripts")
         if found.is_file():
-            _refuse_large(found)
-    shutil.copytree(source, target)
-
-
-def _refuse_large(file: Path) -> None:
-    if file.stat().st_size > LARGEST_EXTRA:
-        raise InputError(f"{file} has more than {LARGEST_EXTRA} bytes")
+            files[str(found.relative_to(source))] = found.read_bytes()
+    return files
 
 
 def _base_of(version: str) -> str:

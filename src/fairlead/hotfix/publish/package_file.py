@@ -2,7 +2,8 @@
 A package that somebody wants to publish: what it says of itself, and whether it keeps the rules.
 
 A fix of ours must lie below a directory of its version and bring no scripts: unpacking it must
-change nothing on a node. Packages of the AKS agent are as their makers built them.
+change nothing on a node, and nodes must take the script files in it. Packages of the AKS agent are
+as their makers built them.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from fairlead.contract.image_version import base_of, is_version
 from fairlead.errors import InputError, UnavailableError
 from fairlead.hotfix.publish.fix_package import NAME, PREFIX
 from fairlead.hotfix.publish.programs import run
+from fairlead.hotfix.publish.script_documents import is_beside_the_agent, refuse_unless_taken
 
 # What packages of each component are called.
 NAMES = {NAME: OUR_COMPONENT, "aks-node-controller": AKS_COMPONENT}
@@ -84,8 +86,9 @@ def _deb(file: Path) -> Offered:
         control = _members(run(["dpkg-deb", "--ctrl-tarfile", file]))
         names = {Path(member.name).name for member in control if member.isfile()}
         _refuse_scripts(names - _CONTROL_FILES, file)
-        content = _members(run(["dpkg-deb", "--fsys-tarfile", file]))
-        _refuse_outside(map(_deb_entry, content), version, file)
+        archive = run(["dpkg-deb", "--fsys-tarfile", file])
+        _refuse_outside(map(_deb_entry, _members(archive)), version, file)
+        refuse_unless_taken(_documents_in(archive, version), str(file))
     return Offered(
         file=file,
         component=component,
@@ -101,9 +104,25 @@ def _members(archive: bytes) -> list[tarfile.TarInfo]:
         return opened.getmembers()
 
 
+def _documents_in(archive: bytes, version: str) -> dict[str, bytes]:
+    """Return the script files of a fix by their path below its directory."""
+    found: dict[str, bytes] = {}
+    with tarfile.open(fileobj=io.BytesIO(archive)) as opened:
+        for member in opened:
+            path = _path_of(member).removeprefix(f"/{PREFIX}/{version}/")
+            content = opened.extractfile(member) if is_beside_the_agent(path) else None
+            if content is not None:
+                found[path] = content.read()
+    return found
+
+
 def _deb_entry(member: tarfile.TarInfo) -> tuple[str, str]:
     kind = "d" if member.isdir() else "-" if member.isfile() and not member.mode & 0o7000 else "?"
-    return kind, "/" + member.name.removeprefix("./").removeprefix(".").strip("/")
+    return kind, _path_of(member)
+
+
+def _path_of(member: tarfile.TarInfo) -> str:
+    return "/" + member.name.removeprefix("./").removeprefix(".").strip("/")
 
 
 def _rpm(file: Path) -> Offered:
@@ -115,6 +134,8 @@ def _rpm(file: Path) -> Offered:
         _refuse_scripts({"a script"} if run([*query, _RPM_SCRIPTS, file]) else set(), file)
         listed = run([*query, _RPM_FILES, file]).decode().splitlines()
         _refuse_outside(map(_rpm_entry, listed), version, file)
+        archive = run(["rpm2archive", "--nocompression", "-"], given=file.read_bytes())
+        refuse_unless_taken(_documents_in(archive, version), str(file))
     return Offered(
         file=file,
         component=component,

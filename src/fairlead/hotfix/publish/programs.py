@@ -21,6 +21,7 @@ PACKAGES = {
     "gpgconf": "gnupg",
     "patch": "patch",
     "rpm": "rpm",
+    "rpm2archive": "rpm",
     "rpmbuild": "rpm",
     "rpmsign": "rpm",
 }

@@ -41,10 +41,16 @@ def add(commands: Commands) -> None:
     )
     parser.add_argument("--patch", type=Path, metavar="FILE", help="on --base-package")
     parser.add_argument(
-        "--scripts", type=Path, metavar="DIR", help="script files, a directory per distribution"
+        "--scripts",
+        type=Path,
+        metavar="DIR",
+        help="script files, DIR/ubuntu22.04/nodecustomdata.yml and the like",
     )
     parser.add_argument(
-        "--nodecustomdata", type=Path, metavar="FILE", help="script files as nodecustomdata.yml"
+        "--nodecustomdata",
+        type=Path,
+        metavar="FILE",
+        help="script files for every distribution without its own",
     )
     parser.add_argument(
         "--to", type=Path, metavar="DIR", default=Path("build"), help="where (default: build)"
