@@ -77,10 +77,9 @@ def verify_update(
 
     anchor: the root that came with the image. now: as moments stand in metadata, in UTC.
     """
-    trusted = _trusted_root(anchor, seen)
-    root = _follow(trusted, update.roots, is_signed)
+    root = _follow(_trusted_root(anchor, seen), update.roots, is_signed)
     _refuse_expired(root, now)
-    known = _still_known(trusted, root, seen)
+    known = _still_known(root, seen)
 
     timestamp = Timestamp(update.timestamp)
     _refuse_unsigned(timestamp, root.signers[TIMESTAMP], is_signed)
@@ -136,20 +135,21 @@ def _follow(trusted: Root, texts: list[bytes], is_signed: IsSigned) -> Root:
     return trusted
 
 
-def _still_known(trusted: Root, root: Root, seen: Seen) -> Seen:
+def _still_known(root: Root, seen: Seen) -> Seen:
     """
-    Return what of the memory counts under the newest root.
+    Return what of the memory counts under the newest root, be it the image's or one followed to.
 
     Whoever stole a key may have signed a version far ahead; with the key replaced, versions that
     it signed are forgotten, or nothing signed by the new one could ever be taken.
     """
+    remembered_under = Root(seen.root) if seen.root else root
     known = Seen(
         root=seen.root, timestamp=seen.timestamp, snapshot=seen.snapshot, targets=seen.targets
     )
     changed = [
         role
         for role in (TIMESTAMP, SNAPSHOT, TARGETS)
-        if trusted.signers[role].names() != root.signers[role].names()
+        if remembered_under.signers[role].names() != root.signers[role].names()
     ]
     if TIMESTAMP in changed or SNAPSHOT in changed:
         known.timestamp = known.snapshot = 0

@@ -262,21 +262,36 @@ def test_one_key_under_two_ids_signs_once() -> None:
     assert cause_of(publisher, update) == "below-threshold"
 
 
-def test_with_a_new_online_key_versions_that_a_thief_signed_far_ahead_are_forgotten() -> None:
+@pytest.mark.parametrize("brings", ["the chain of roots", "the image"])
+def test_what_a_thief_signed_far_ahead_is_forgotten_whoever_brings_the_newer_root(
+    brings: str,
+) -> None:
     publisher = Publisher()
-    anchor = publisher.anchor()
-    stolen = verify_update(anchor, Seen(), publisher.update(1 << 30), NOW, is_signed).seen
+    stolen = verify_update(
+        publisher.anchor(), Seen(), publisher.update(1 << 30), NOW, is_signed
+    ).seen
     stolen.targets = 1
     for role in ("timestamp", "snapshot"):
         publisher.keys[role] = [CryptoSigner.generate_ecdsa()]
     publisher.sign_root()
+    anchor = publisher.anchor(2 if brings == "the image" else 1)
 
     verified = verify_update(anchor, stolen, publisher.update(2), NOW, is_signed)
 
     assert (verified.seen.timestamp, verified.seen.snapshot) == (2, 2)
+    assert verified.seen.root == publisher.anchor(2)
     stolen.targets = 3
     with pytest.raises(RefusedError, match="rollback: targets 2, 3 was seen before"):
         verify_update(anchor, stolen, publisher.update(2), NOW, is_signed)
+
+
+def test_a_newer_root_in_the_image_with_the_same_keys_forgets_nothing() -> None:
+    publisher = Publisher()
+    seen = verify_update(publisher.anchor(), Seen(), publisher.update(8), NOW, is_signed).seen
+    publisher.sign_root()
+
+    with pytest.raises(RefusedError, match="rollback: timestamp 7, 8 was seen before"):
+        verify_update(publisher.anchor(2), seen, publisher.update(7), NOW, is_signed)
 
 
 MALFORMED: dict[str, Callable[[dict[str, object]], object]] = {
