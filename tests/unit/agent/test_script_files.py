@@ -3,6 +3,8 @@
 import base64
 import gzip
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -200,6 +202,79 @@ def test_scripts_of_a_package_replace_and_never_add(tmp_path: Path) -> None:
     assert written == 1
     assert (tmp_path / "etc/plain").read_text() == "abc"
     assert not (tmp_path / "opt").exists()
+
+
+FIVE = ["/a", "/b", "/c", "/d", "/e"]
+
+
+def five_files(root: Path, third: bytes) -> str:
+    """A document of five files, all of which are there; the third has this content."""
+    entries = []
+    for path in FIVE:
+        (root / path.strip("/")).write_text("as baked")
+        packed = gzip.compress(third if path == "/c" else b"fixed", mtime=0)
+        text = base64.b64encode(packed).decode()
+        entries.append(f"- path: {path}\n  encoding: gz+b64\n  content: {text}\n")
+    return write(root, "write_files:\n" + "".join(entries))
+
+
+def test_a_set_of_which_one_has_no_place_replaces_none(tmp_path: Path) -> None:
+    document = five_files(tmp_path, b"fixed")
+    (tmp_path / "d").unlink()
+    (tmp_path / "d").mkdir()
+
+    with pytest.raises(InputError, match="/d: in its place is no plain file"):
+        write_script_files(RealHost(str(tmp_path)), document)
+
+    assert {(tmp_path / name).read_text() for name in "abce"} == {"as baked"}
+    assert not list(tmp_path.glob(".*"))
+
+
+LIMITED = """
+import resource, signal, sys
+from fairlead.agent.host import RealHost
+from fairlead.agent.hotfix.script_files import write_script_files
+signal.signal(signal.SIGXFSZ, getattr(signal, sys.argv[2]))
+resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+write_script_files(RealHost(sys.argv[1]), "/document.yml")
+"""
+
+
+@pytest.mark.parametrize(
+    ("how", "code", "left"),
+    [
+        ("SIG_IGN", 1, []),
+        ("SIG_DFL", -25, [".a.fairlead-tmp", ".b.fairlead-tmp", ".c.fairlead-tmp"]),
+    ],
+    ids=["the disk is full", "killed"],
+)
+def test_an_end_in_the_middle_of_the_third_file_of_five_replaces_none(
+    tmp_path: Path, how: str, code: int, left: list[str]
+) -> None:
+    document = five_files(tmp_path, b"\0" * 200_000)
+
+    ran = subprocess.run(
+        [sys.executable, "-c", LIMITED, str(tmp_path), how], capture_output=True, check=False
+    )
+
+    assert ran.returncode == code, ran.stderr
+    assert {(tmp_path / name).read_text() for name in "abcde"} == {"as baked"}
+    assert sorted(path.name for path in tmp_path.glob(".*")) == left
+    # The next boot makes it good, and leaves nothing.
+    assert write_script_files(RealHost(str(tmp_path)), document) == 5
+    assert {(tmp_path / name).read_text() for name in "abde"} == {"fixed"}
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_one_file_by_two_paths_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "usr/lib").mkdir(parents=True)
+    (tmp_path / "lib").symlink_to("usr/lib")
+    text = "write_files:\n- path: /lib/a\n  content: x\n- path: /usr/lib/a\n  content: y\n"
+
+    with pytest.raises(InputError, match="/usr/lib/a is there twice"):
+        write_script_files(RealHost(str(tmp_path)), write(tmp_path, text))
+
+    assert list((tmp_path / "usr/lib").iterdir()) == []
 
 
 @pytest.mark.parametrize(

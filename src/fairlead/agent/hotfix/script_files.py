@@ -1,5 +1,5 @@
 """
-Write the script files that a fix brings: each whole, none through a link, all or none understood.
+Write the script files that a fix brings: each whole, none through a link, all of them or none.
 
 They come by custom data (nodecustomdata.yml, gated by `scripts_version`), or inside the package of
 a fix of ours: one document for each distribution, else one for all.
@@ -54,7 +54,8 @@ def write_script_files(host: Host, path: str, *, only_replaces: bool = False) ->
     Write every file of a document that differs from what is there; return how many were written.
 
     only_replaces: a file that is not there is not made, as for scripts in a package upstream.
-    Raises InputError before anything is written, if any of it is not understood.
+    Nothing is replaced before all of it is on the disk: what does not fit, or is not understood,
+    raises OSError or InputError and leaves every file as it was.
     """
     try:
         document = host.read_file(path)
@@ -65,26 +66,82 @@ def write_script_files(host: Host, path: str, *, only_replaces: bool = False) ->
     except InputError as error:
         raise InputError(f"{path} is refused whole: {error}") from error
     root = os.open(host.real_path("/"), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    prepared: list[_Prepared] = []
     try:
-        return sum(_write(root, file, only_replaces=only_replaces) for file in files)
+        for file in files:
+            _prepare(root, file, prepared, only_replaces=only_replaces)
+        return sum(one.put_in_place() for one in prepared)
     finally:
+        for one in prepared:
+            one.close()
         os.close(root)
 
 
-def _write(root: int, file: ScriptFile, *, only_replaces: bool) -> bool:
-    """Write one file below the open root; return whether it was written."""
+class _Prepared:
+    """The place of one file, and what lies beside it until it takes that place."""
+
+    __slots__ = ("_is_beside", "directory", "name", "temporary")
+
+    def __init__(self, directory: int, name: str) -> None:
+        self.directory = directory
+        self.name = name
+        self.temporary = f".{name}.fairlead-tmp"
+        self._is_beside = False
+
+    def is_place_of(self, other: _Prepared) -> bool:
+        """Say whether both are one file, whichever paths led there."""
+        ours, theirs = os.fstat(self.directory), os.fstat(other.directory)
+        is_same_directory = (ours.st_dev, ours.st_ino) == (theirs.st_dev, theirs.st_ino)
+        return self.name == other.name and is_same_directory
+
+    def write(self, file: ScriptFile) -> None:
+        if self.temporary in os.listdir(self.directory):
+            os.unlink(self.temporary, dir_fd=self.directory)
+        written = os.open(self.temporary, _CREATE, 0o600, dir_fd=self.directory)
+        self._is_beside = True
+        try:
+            rest = memoryview(file.content)
+            while rest:
+                rest = rest[os.write(written, rest) :]
+            os.fchmod(written, file.mode)
+            os.fsync(written)
+        finally:
+            os.close(written)
+
+    def put_in_place(self) -> bool:
+        """Return whether there was anything to put there."""
+        if not self._is_beside:
+            return False
+        os.rename(self.temporary, self.name, src_dir_fd=self.directory, dst_dir_fd=self.directory)
+        self._is_beside = False
+        os.fsync(self.directory)
+        return True
+
+    def close(self) -> None:
+        """Leave nothing beside its place."""
+        try:
+            if self._is_beside:
+                os.unlink(self.temporary, dir_fd=self.directory)
+        except OSError:
+            pass  # the next attempt removes it
+        os.close(self.directory)
+
+
+def _prepare(
+    root: int, file: ScriptFile, prepared: list[_Prepared], *, only_replaces: bool
+) -> None:
+    """Write one file below the open root beside its place, if it has to be written."""
     *parents, name = file.path.strip("/").split("/")
     directory = _open_directory(root, parents, makes=not only_replaces)
     if directory is None:
-        return False
-    try:
-        is_there, is_same = _compare(directory, name, file)
-        if is_same or (only_replaces and not is_there):
-            return False
-        _put(directory, name, file)
-    finally:
-        os.close(directory)
-    return True
+        return
+    one = _Prepared(directory, name)
+    prepared.append(one)
+    if any(one.is_place_of(other) for other in prepared[:-1]):
+        raise InputError(f"{file.path} is there twice, by two paths")
+    is_there, is_same = _compare(directory, name, file)
+    if not is_same and (is_there or not only_replaces):
+        one.write(file)
 
 
 def _open_directory(root: int, parents: list[str], *, makes: bool) -> int | None:
@@ -142,20 +199,3 @@ def _compare(directory: int, name: str, file: ScriptFile) -> tuple[bool, bool]:
         return True, is_alike and os.read(found, status.st_size + 1) == file.content
     finally:
         os.close(found)
-
-
-def _put(directory: int, name: str, file: ScriptFile) -> None:
-    temporary = f".{name}.fairlead-tmp"
-    if temporary in os.listdir(directory):
-        os.unlink(temporary, dir_fd=directory)
-    written = os.open(temporary, _CREATE, 0o600, dir_fd=directory)
-    try:
-        rest = memoryview(file.content)
-        while rest:
-            rest = rest[os.write(written, rest) :]
-        os.fchmod(written, file.mode)
-        os.fsync(written)
-    finally:
-        os.close(written)
-    os.rename(temporary, name, src_dir_fd=directory, dst_dir_fd=directory)
-    os.fsync(directory)
