@@ -13,13 +13,13 @@ import select
 import time
 
 from fairlead.agent import process
-from fairlead.agent.hotfix.control_group import make_control_group
+from fairlead.agent.hotfix.control_group import make_control_group, watch_group
 from fairlead.agent.hotfix.in_fork import work_and_exit
 from fairlead.agent.hotfix.turn import Turn
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from fairlead.agent.hotfix.control_group import ControlGroup
+    from fairlead.agent.hotfix.control_group import WatchedGroup
     from fairlead.agent.hotfix.in_fork import Apart, Work
     from fairlead.agent.hotfix.kept import Keeper
 
@@ -40,7 +40,7 @@ class ForkedWork:
 
     __slots__ = ("_buffer", "_given_up", "_holder", "_process", "_reading", "_turn")
 
-    def __init__(self, holder: ControlGroup | Keeper, child: int, reading: int) -> None:
+    def __init__(self, holder: WatchedGroup | Keeper, child: int, reading: int) -> None:
         self._holder = holder
         self._process = child
         self._reading = reading
@@ -99,17 +99,18 @@ class ForkedWork:
 
 def start_apart(work: Work) -> Apart:
     """Start this work in a child. Raises OSError where there can be none."""
-    group = make_control_group()
-    if group is None:
+    made = make_control_group()
+    if made is None:
         from fairlead.agent.hotfix.kept import start_kept
 
         keeper, told = start_kept(work)
         return ForkedWork(keeper, keeper.process, told)
+    group = watch_group(made)
     reading, writing = os.pipe2(os.O_CLOEXEC)
     gate, opener = os.pipe2(os.O_CLOEXEC)
     child = os.fork()
     if child == 0:
-        _work_when_told(work, writing, (gate, opener))
+        _work_when_told(work, writing, (gate, opener), group)
     os.close(writing)
     os.close(gate)
     try:
@@ -127,8 +128,9 @@ def start_apart(work: Work) -> Apart:
     return ForkedWork(group, child, reading)
 
 
-def _work_when_told(work: Work, writing: int, gate: tuple[int, int]) -> None:
+def _work_when_told(work: Work, writing: int, gate: tuple[int, int], group: WatchedGroup) -> None:
     try:
+        group.leave_to_warden()
         # Nothing is started before what holds it together is there.
         os.close(gate[1])
         if os.read(gate[0], 1):

@@ -5,16 +5,24 @@ A process may leave its session, its parent and its process group; it does not l
 group by accident. Version 2 is used where it is mounted, else version 1. In a systemd unit that is
 delegated to us, the agent moves into a group of its own first: only then may the kernel bound what
 is in the other one.
+
+systemd ends everything of a unit with it. An agent that somebody else started may be killed alone:
+then its warden, a process that waits for nothing else, ends the group.
 """
 
 from __future__ import annotations
 
+import _signal  # type: ignore[import-not-found]
 import posix as os
 import time
 
 from fairlead.agent.hotfix.turn import hurry
 
 SIGKILL = 9
+# What ends a process from a terminal or from a unit: the warden waits for the agent's end.
+UNHEARD = (1, 2, 3, 15)
+# One try of a warden; the next one follows as long as anything is left.
+TRY_S = 1.0
 
 # Where distributions mount them; the second one is beside version 1.
 UNIFIED = ("/sys/fs/cgroup", "/sys/fs/cgroup/unified")
@@ -85,6 +93,38 @@ class ControlGroup:
         return (not self._counting or _remove(self._counting)) and is_gone
 
 
+class WatchedGroup:
+    """A control group and its warden."""
+
+    __slots__ = ("_group", "_life", "_warden")
+
+    def __init__(self, group: ControlGroup, warden: int, life: int) -> None:
+        self._group = group
+        self._warden = warden
+        self._life = life
+
+    def add(self, process: int) -> None:
+        """Move a process here. Raises OSError."""
+        self._group.add(process)
+
+    def why_too_much(self) -> str:
+        """Return what is wrong if it holds as many tasks as it may; else ''."""
+        return self._group.why_too_much()
+
+    def end(self, deadline_s: float) -> int:
+        """Kill everything in it; return how many are left, which the warden goes on with."""
+        left = self._group.end(deadline_s)
+        if not left:
+            os.kill(self._warden, SIGKILL)
+        os.close(self._life)
+        os.waitpid(self._warden, os.WNOHANG if left else 0)
+        return left
+
+    def leave_to_warden(self) -> None:
+        """In the process of the work: this end of the pipe is the agent's alone."""
+        os.close(self._life)
+
+
 def make_control_group() -> ControlGroup | None:
     """Return a new group below our own, or None where we may make none."""
     own = _own_groups()
@@ -99,6 +139,35 @@ def make_control_group() -> ControlGroup | None:
         if path:
             return ControlGroup(path, "" if name == "pids" else _make_divided(own, "pids"))
     return None
+
+
+def watch_group(group: ControlGroup) -> WatchedGroup:
+    """Return the group with a warden. Raises OSError where there can be none."""
+    waiting, life = os.pipe2(os.O_CLOEXEC)
+    try:
+        warden = os.fork()
+    except OSError:
+        os.close(life)
+        os.close(waiting)
+        raise
+    if warden == 0:
+        _wait_and_end(group, waiting, life)
+    os.close(waiting)
+    return WatchedGroup(group, warden, life)
+
+
+def _wait_and_end(group: ControlGroup, waiting: int, life: int) -> None:
+    """Never returns: this process has a copy of everything that its parent still has to do."""
+    try:
+        for number in UNHEARD:
+            _signal.signal(number, _signal.SIG_IGN)
+        os.close(life)
+        # Nothing is ever written: this ends when the last copy of the other end is closed.
+        os.read(waiting, 1)
+        while group.end(TRY_S):
+            pass
+    finally:
+        os._exit(0)  # noqa: SLF001 - the one way out of a fork
 
 
 def _make_unified(above: str, counting: str) -> ControlGroup | None:
