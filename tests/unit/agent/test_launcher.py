@@ -24,9 +24,11 @@ from fairlead.agent.boot import run_boot
 from fairlead.agent.boot_stages import BOOT_STAGES
 from fairlead.agent.process import Finished
 from fairlead.agent.report.record import parse_record
+from fairlead.agent.stages.other_agent import PROVISION_DEADLINE_S
 from fairlead.agent.stages.stage import find_inputs
 from fairlead.contract.boot_report import BootReport
 from fairlead.sim.host import SimHost
+from shared_cases import REPOSITORY
 
 BASE, _, PATCH = __version__.rpartition(".")
 FIXED = f"{BASE}.{int(PATCH) + 1}"
@@ -176,6 +178,13 @@ def test_a_staged_agent_that_dies_while_provisioning_is_followed_by_the_baked_on
     assert report.facts["fell_back"] == "staged agent died with exit code 139"
     assert host.started[-1][0] == "/bin/bash"
     assert json.loads(disk.read(STATUS_PATH).content)["ExitCode"] == "0"
+
+
+def test_after_a_staged_agent_that_hangs_the_baked_one_has_ten_minutes_of_its_unit_left() -> None:
+    unit = (REPOSITORY / "deploy/node/units/fairlead-node.service").read_text()
+
+    assert "TimeoutStartSec=30min\n" in unit
+    assert PROVISION_DEADLINE_S == 20 * 60
 
 
 def test_a_staged_agent_that_gave_its_verdict_is_believed() -> None:
