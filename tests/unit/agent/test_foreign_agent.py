@@ -44,11 +44,12 @@ def says(version: bytes | Finished):  # type: ignore[no-untyped-def]
     return program
 
 
-def foreign_host(pointer: dict[str, str]) -> SimHost:
+def foreign_host(pointer: dict[str, str], more: dict[str, bytes] | None = None) -> SimHost:
     files = {
         **aks_files(),
         POINTER_PATH: json.dumps({"hotfixes": pointer}).encode(),
         STAGED_PATH: b"",
+        **(more or {}),
     }
     return make_sim_host(make_disk(files, executable=(STAGED_PATH,)))
 
@@ -67,6 +68,20 @@ def choice(report: BootReport) -> tuple[str, str]:
 
 def provisioner(host: SimHost) -> list[str]:
     return host.started[-1][:3]
+
+
+def test_with_a_root_of_trust_no_fix_of_a_foreign_agent_is_taken() -> None:
+    host = foreign_host(POINTER, {"/etc/fairlead/hotfix/root.json": b"{}"})
+    host.programs[FOREIGN] = says(b"202604.01.0\n")
+    host.programs[STAGED_PATH] = says(b"202604.01.3\n")
+
+    exit_code, report = boot_with_foreign_agent(host)
+
+    assert exit_code == 0
+    outcome, cause = choice(report)
+    assert outcome == "skipped"
+    assert cause.startswith("202604.01.3 is wanted, but no signed metadata allows it")
+    assert provisioner(host) == [FOREIGN, *PROVISION]
 
 
 def test_a_fix_for_the_foreign_agents_base_takes_over_after_saying_its_version() -> None:
