@@ -30,6 +30,7 @@ CONTAINERS = "opt/azure/containers"
 RECORD = "var/log/azure/aks-node-controller-record.jsonl"
 FIX_STAGES = ("check-hotfix", "download-hotfix", "choose-agent")
 ENTERED = "/srv"
+METADATA_SERVICE = ("169.254.169.254", 80)
 
 
 @dataclass
@@ -39,7 +40,8 @@ class Case:
 
     asked, package: a fault of fix_kit.py, or the name of a good file in it. repository: '' for a
     directory, else what apt's source does. name: the service is asked by this name, not by its
-    address. how: what dying_agent.py does.
+    address. how: what dying_agent.py does. wire: of the service, `grpc` or ''. metadata: what the
+    metadata service does, which proves the machine then; '' for a machine with a token.
     """
 
     kit: str
@@ -52,6 +54,8 @@ class Case:
     repository: str = ""
     name: str = ""
     listens: bool = True
+    wire: str = ""
+    metadata: str = ""
 
 
 @dataclass
@@ -92,6 +96,10 @@ def served(case: Case) -> Iterator[None]:
     kit, root = Path(case.kit), Path(case.root)
     with ExitStack() as stack:
         server = stack.enter_context(serving(kit, service(kit, case.asked, case.package)))
+        if case.wire:
+            server.speak("aks-live-patching", "h2")
+        if case.metadata:
+            stack.enter_context(serving_packages(kit, case.metadata, METADATA_SERVICE))
         port = server.port if case.listens else 9
         authority = f"{case.name or '127.0.0.1'}:{port}"
         ca = (kit / "good-ca.pem").read_text()
@@ -99,8 +107,12 @@ def served(case: Case) -> Iterator[None]:
         path = root / CONTAINERS / "fairlead-boot-document.json"
         path.write_bytes(render_boot_document(document))
         hotfix = root / "etc/fairlead/hotfix"
-        limits = {"decide_s": case.decide_s, "install_s": case.install_s}
-        (hotfix / "service.json").write_text(json.dumps(limits))
+        said: dict[str, object] = {"decide_s": case.decide_s, "install_s": case.install_s}
+        if case.wire:
+            said |= {"wire": case.wire, "endpoint": f"https://{authority}", "ca": ca}
+        if case.metadata:
+            said["attestation"] = "azure"
+        (hotfix / "service.json").write_text(json.dumps(said))
         if case.repository:
             directory = kit / "repositories" / case.repository
             directory = directory if directory.is_dir() else kit / "repositories/good"

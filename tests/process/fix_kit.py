@@ -79,9 +79,17 @@ def cut(connection: ssl.SSLSocket, _request: bytes) -> None:
     socket.socket(fileno=connection.detach()).close()
 
 
+def drip_frames(connection: ssl.SSLSocket, _request: bytes) -> None:
+    """Settings of HTTP/2 that change nothing, one after the other, and never an answer."""
+    end = time.monotonic() + SLOW_S
+    while time.monotonic() < end:
+        connection.sendall(bytes((0, 0, 0, 4, 0, 0, 0, 0, 0)))
+        time.sleep(0.05)
+
+
 FAULTS: dict[str, Handler] = {
-    "hang": hang, "drip": drip, "cut": cut, "500": answer(500), "503": answer(503),
-    "other": answer(200, b"another package"),
+    "hang": hang, "drip": drip, "frames": drip_frames, "cut": cut, "500": answer(500),
+    "503": answer(503), "other": answer(200, b"another package"),
 }  # fmt: skip
 
 
@@ -138,10 +146,12 @@ class Repository(SimpleHTTPRequestHandler):
 
 
 @contextmanager
-def serving_packages(directory: Path, fault: str) -> Iterator[int]:
+def serving_packages(
+    directory: Path, fault: str, place: tuple[str, int] = ("127.0.0.1", 0)
+) -> Iterator[int]:
     """Yield a port; with the fault `refused` nobody listens there."""
     handler = partial(Repository, directory=str(directory), fault=fault)
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server = ThreadingHTTPServer(place, handler)
     server.daemon_threads = True
     port = server.server_address[1]
     if fault == "refused":

@@ -26,8 +26,11 @@ from shared_cases import REPOSITORY
 pytestmark = pytest.mark.skipif(shutil.which("dpkg-deb") is None, reason="needs dpkg-deb")
 
 RUNS = 5
-# More operations than an attempt has.
-MOST_OPERATIONS = 200
+# Fewer, and more operations than an attempt has.
+OPERATIONS, MOST_OPERATIONS = 40, 200
+KILLED = ("kill", "late-15")
+STILL_AT = range(1, 70, 9)
+FREE_KIB = (0, 32, 200)
 
 # By fault: what is different, and what the fact about fixes then says.
 USED = f"'used': '{FIXED}'"
@@ -46,9 +49,29 @@ FAULTS: dict[str, tuple[dict[str, str | bool], str]] = {
     "package says 503": ({"package": "503"}, "status 503"),
     "package is cut short": ({"package": "cut"}, "no package from"),
     "package is another one": ({"package": "other"}, "is not the package that was signed"),
+    "service over gRPC refused": ({"wire": "grpc", "listens": False}, "'checked': 'failed'"),
+    "service over gRPC hangs": ({"wire": "grpc", "asked": "hang"}, "'checked': 'failed'"),
+    "service over gRPC drip-feeds": ({"wire": "grpc", "asked": "frames"}, "'checked': 'failed'"),
+    "service over gRPC sends garbage and hangs up": (
+        {"wire": "grpc", "asked": "cut"},
+        "'checked': 'failed'",
+    ),
+    "service over gRPC speaks HTTP/1": ({"wire": "grpc", "asked": "503"}, "'checked': 'failed'"),
     "nothing": ({}, USED),
 }
+# By what the metadata service does: what asking then says.
+METADATA = {"refused": "refused", "hang": "timed out", "drip": "time", "503": "503"}
 QUICK = ("service hangs", "metadata expired", "clock three days behind", "package drip-feeds")
+
+
+def test_the_matrix_has_a_hundred_runs_and_more(capsys: pytest.CaptureFixture[str]) -> None:
+    """Counted here and not while it runs: workers share the cases among them."""
+    repeated = (len(FAULTS) + len(METADATA) + len(FREE_KIB) + 1) * RUNS
+    runs = repeated + len(KILLED) * OPERATIONS + len(STILL_AT)
+
+    with capsys.disabled():
+        sys.stdout.write(f"\nfault matrix of the fix path: {runs} runs, apt's apart\n")
+    assert (repeated, runs) == (140, 228)
 
 
 @pytest.fixture(scope="module")
@@ -104,8 +127,23 @@ def test_every_fault_of_the_service_ends_as_baked_or_fixed(
         assert told in str(hurt(table, fault, case).fact)
 
 
+@pytest.mark.root
 @pytest.mark.slow
-@pytest.mark.parametrize("how", ["kill", "late-15"])
+@pytest.mark.parametrize("fault", METADATA)
+def test_a_metadata_service_that_gives_no_proof_never_stops_a_boot(
+    tmp_path: Path, kit: Path, table: Table, fault: str
+) -> None:
+    for number in range(RUNS):
+        root = make_machine(tmp_path / str(number), kit)
+        case = Case(str(kit), str(root), decide_s=5, metadata=fault)
+        outcome = in_namespaces(case, tmp_path, "ip address add 169.254.169.254/32 dev lo")
+        table.judge(f"metadata service: {fault}", case, outcome)
+        assert outcome.fact["checked"] == "failed"
+        assert METADATA[fault] in outcome.causes["check-hotfix"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", KILLED)
 def test_an_attempt_that_is_killed_at_any_operation_never_stops_a_boot(
     tmp_path: Path, kit: Path, table: Table, how: str
 ) -> None:
@@ -117,11 +155,11 @@ def test_an_attempt_that_is_killed_at_any_operation_never_stops_a_boot(
             break
         assert "the fix path died: " in outcome.fact["cause"]
     assert outcome.fact["used"] == FIXED
-    assert step > 40
+    assert step > OPERATIONS
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("step", range(1, 70, 9))
+@pytest.mark.parametrize("step", STILL_AT)
 def test_an_attempt_that_stands_still_is_given_up_at_its_deadline(
     tmp_path: Path, kit: Path, table: Table, step: int
 ) -> None:
@@ -175,7 +213,7 @@ def test_a_resolver_that_nobody_answers_costs_no_more_than_the_deadline(
 
 @pytest.mark.root
 @pytest.mark.slow
-@pytest.mark.parametrize("free_kib", [0, 32, 200])
+@pytest.mark.parametrize("free_kib", FREE_KIB)
 def test_a_disk_that_is_full_where_fixes_are_kept_never_stops_a_boot(
     tmp_path: Path, kit: Path, table: Table, free_kib: int
 ) -> None:
