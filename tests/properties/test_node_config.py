@@ -83,7 +83,7 @@ def test_no_document_raises_and_every_receipt_fits(value: Any, at: int, noise: b
         assert all(str(problem).isascii() for problem in parsed.problems + parsed.violations)
         write_node_config(parsed.config).encode()
         secrets_of(parsed.config)
-        validate(parsed.config)
+        validate(parsed.config, "aks")
 
 
 @given(st.dictionaries(NAMES, HOSTILE_VALUES, max_size=8))

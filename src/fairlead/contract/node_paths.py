@@ -35,6 +35,12 @@ def document_path(what: str, layout: str) -> str:
     return DOCUMENT_PATHS[what][LAYOUTS.index(layout)]
 
 
+def layout_of(path: str) -> str:
+    """Return the layout that has its node config here, or ''."""
+    places = DOCUMENT_PATHS["node_config"]
+    return LAYOUTS[places.index(path)] if path in places else ""
+
+
 def unit_of(layout: str) -> str:
     """Return the name of the agent's service in this layout."""
     return UNITS[LAYOUTS.index(layout)]

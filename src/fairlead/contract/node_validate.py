@@ -9,7 +9,11 @@ from __future__ import annotations
 
 from fairlead.contract.node_config import FieldProblem, NodeConfig
 
-REQUIRED_PATHS = (
+# On every image: what a config is, and which API server its node joins.
+ALWAYS_REQUIRED = ("version", "api_server_config.api_server_name")
+
+# AKS's own bootstrap scripts stop without these, too. In the order of the table.
+AKS_REQUIRED = (
     "version",
     "auth_config.subscription_id",
     "cluster_config.resource_group",
@@ -20,10 +24,9 @@ REQUIRED_PATHS = (
 )
 
 
-def validate(config: NodeConfig) -> list[FieldProblem]:
-    """Return one problem for each required field that is not set, in the table's order."""
+def validate(config: NodeConfig, layout: str) -> list[FieldProblem]:
+    """Return one problem for each field that this layout requires and that is not set."""
+    required = AKS_REQUIRED if layout == "aks" else ALWAYS_REQUIRED
     return [
-        FieldProblem(path, "required, and not set")
-        for path in REQUIRED_PATHS
-        if not config.text(path)
+        FieldProblem(path, "required, and not set") for path in required if not config.text(path)
     ]

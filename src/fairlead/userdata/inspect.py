@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 
 from fairlead.contract.boot_document import parse_boot_document
 from fairlead.contract.json_text import Pairs, parse_json
-from fairlead.contract.node_parse import ParsedNodeConfig, parse_node_config
-from fairlead.contract.node_paths import DOCUMENT_PATHS
+from fairlead.contract.node_parse import parse_node_config
+from fairlead.contract.node_paths import DOCUMENT_PATHS, layout_of
 from fairlead.contract.node_validate import validate
 from fairlead.errors import InputError
 from fairlead.userdata.cloud_config_text import CloudConfigText
@@ -148,7 +148,7 @@ def _read_documents(inspection: Inspection) -> None:
     if config is not None and len(config.content) > LARGEST_JSON:
         inspection.problems.append(problem_of("unread-json", LARGEST_JSON))
     elif config is not None:
-        _read_node_config(inspection, parse_node_config(config.content))
+        _read_node_config(inspection, config)
     elif document is None:
         inspection.problems.append(problem_of("no-config"))
 
@@ -160,9 +160,11 @@ def _read_boot_document(inspection: Inspection, file: NodeFile) -> None:
         inspection.config_problems.append(f"boot document: {error}")
 
 
-def _read_node_config(inspection: Inspection, parsed: ParsedNodeConfig) -> None:
+def _read_node_config(inspection: Inspection, file: NodeFile) -> None:
+    parsed = parse_node_config(file.content)
     inspection.receipt = parsed.receipt.encode()
-    found = [*parsed.violations, *parsed.problems, *validate(parsed.config)]
+    needed = validate(parsed.config, layout_of(file.path))
+    found = [*parsed.violations, *parsed.problems, *needed]
     inspection.config_problems += [str(problem) for problem in found]
 
 

@@ -44,12 +44,34 @@ def test_render_writes_a_private_file_that_inspect_understands(
 
     assert output.stat().st_mode & 0o777 == 0o600
     assert warnings.out == ""
-    assert "warning: cluster_config.location: required, and not set" in warnings.err
+    assert warnings.err == (
+        "fairlead: warning: api_server_config.api_server_name: required, and not set\n"
+    )
     shown = capsys.readouterr().out
     assert "/etc/fairlead/node-config.json" in shown
     assert "/etc/fairlead/features.env" in shown
     assert "understood    2  version, vm_size" in shown
     assert "problems: none known" in shown
+
+
+def test_the_example_is_rendered_for_a_plain_image_without_a_warning(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["userdata", "render", "--config", str(REPOSITORY / "examples" / "node-config.json")]
+    words += ["--format", "boothook", "--output", str(tmp_path / "user-data")]
+
+    assert run_command(words) == 0
+    assert capsys.readouterr().err == ""
+
+    assert run_command([*words, "--layout", "aks"]) == 0
+    assert capsys.readouterr().err.splitlines() == [
+        "fairlead: warning: auth_config.subscription_id: required, and not set",
+        "fairlead: warning: cluster_config.resource_group: required, and not set",
+        "fairlead: warning: cluster_config.location: required, and not set",
+        "fairlead: warning: cluster_config.cluster_network_config.vnet_name: required, and not set",
+        "fairlead: warning: cluster_config.cluster_network_config.route_table: required, and not "
+        "set",
+    ]
 
 
 def test_an_existing_file_becomes_private(config: Path, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 from fairlead.contract.node_parse import json_name_of, known_path_of
 from fairlead.contract.node_schema import ENUMS, MESSAGES
 from fairlead.contract.node_secrets import SECRET_PATHS
-from fairlead.contract.node_validate import REQUIRED_PATHS
+from fairlead.contract.node_validate import AKS_REQUIRED, ALWAYS_REQUIRED
 from shared_cases import shared_case
 
 PUBLISHED = json.loads(shared_case("aksnodeconfig-v1.json").read_text())
@@ -40,5 +40,5 @@ def test_the_contract_has_32_messages_257_fields_and_8_enums() -> None:
 
 
 def test_paths_in_other_tables_are_paths_of_the_contract() -> None:
-    for path in (*SECRET_PATHS, *REQUIRED_PATHS):
+    for path in (*SECRET_PATHS, *AKS_REQUIRED, *ALWAYS_REQUIRED):
         assert known_path_of(path) == path

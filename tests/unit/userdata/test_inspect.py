@@ -51,6 +51,16 @@ def test_our_own_documents_give_back_the_config_and_its_receipt(
     assert [(file.path, file.content) for file in inspection.files] == [(CONFIG_PATH, config)]
     assert inspection.receipt is not None
     assert inspection.receipt["ignored"] == {"count": 1, "paths": ["futureField"]}
+    assert inspection.config_problems == [
+        "api_server_config.api_server_name: required, and not set"
+    ]
+
+
+def test_a_config_for_an_aks_image_is_asked_for_the_fields_that_its_scripts_need() -> None:
+    target = Target("boothook", layout="aks")
+
+    inspection = inspect_user_data(render_user_data(Inline(CONFIG), target))
+
     assert "cluster_config.location: required, and not set" in inspection.config_problems
 
 

@@ -123,7 +123,7 @@ def _inline_delivery(arguments: Namespace) -> Delivery:
     if not isinstance(value, Pairs):
         raise InputError("a node config must be a JSON object", field=str(arguments.config))
     parsed = parse_node_config(config)
-    found = [*parsed.violations, *parsed.problems, *validate(parsed.config)]
+    found = [*parsed.violations, *parsed.problems, *validate(parsed.config, arguments.layout)]
     for problem in [*found, *problems_of(parsed.config)]:
         print_error(f"warning: {problem}")
     delivery = Inline(config)
