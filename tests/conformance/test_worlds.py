@@ -334,6 +334,7 @@ def test_settings_reach_a_running_machine_and_no_other(maker: SimWorld) -> None:
         labels={"team": "b"},
         taints=({"key": "gpu", "effect": "NoSchedule"},),
         drain_timeout=timedelta(seconds=90),
+        detach_timeout=timedelta(seconds=45),
     )
 
     maker.apply_settings("workers-a", settings)

@@ -382,6 +382,17 @@ def test_what_a_machine_ignored_and_what_none_applies_is_told(commands: Commands
     assert (condition["status"], condition["reason"]) == ("False", "NotApplied")
 
 
+def test_a_setting_that_no_machine_here_applies_is_told(commands: Commands) -> None:
+    commands.ask("POST", "/v1/apply", {"documents": [pool_document(timeouts={"detach": "5m"})]})
+
+    pool = commands.ask("GET", "/v1/pools/workers")
+
+    [found] = [one for one in pool["not_applied"] if one["leaf"] == "timeouts.detach"]
+    assert found["why"] == "machines here have no volumes to detach"
+    condition = next(row for row in pool["conditions"] if row["type"] == "AllApplied")
+    assert "timeouts.detach: machines here have no volumes to detach" in condition["message"]
+
+
 def test_a_pool_is_scaled_within_the_bounds_of_its_autoscaling(commands: Commands) -> None:
     bounds = {"replicas": None, "autoscaling": {"min": 2, "max": 4}}
     commands.ask("PATCH", "/v1/pools/workers", {"spec": bounds})

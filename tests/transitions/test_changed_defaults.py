@@ -27,6 +27,7 @@ ANOTHER: dict[str, Json] = {
     "replicas": 2,
     "autoscaling.min": 1,
     "autoscaling.max": 5,
+    "timeouts.detach": 60,
     "timeouts.drain": 60,
     "timeouts.join": 60,
     "timeouts.ready": 60,

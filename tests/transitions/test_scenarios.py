@@ -409,7 +409,7 @@ def test_labels_taints_and_timeouts_reach_running_machines_without_a_rollout() -
         world,
         labels={"team": "a"},
         taints=[{"key": "dedicated", "effect": "NoSchedule"}],
-        timeouts={"drain": "10m"},
+        timeouts={"drain": "10m", "detach": "5m"},
     )
     world.settle()
 
@@ -417,6 +417,7 @@ def test_labels_taints_and_timeouts_reach_running_machines_without_a_rollout() -
     settings = world.living["workers-2"].settings
     assert settings.labels == {"team": "a"}
     assert settings.drain_timeout == timedelta(minutes=10)
+    assert settings.detach_timeout == timedelta(minutes=5)
     assert template_writes(world) == 1
 
 

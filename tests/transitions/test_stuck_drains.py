@@ -55,6 +55,17 @@ def test_a_pause_does_not_keep_the_limit_from_a_drain(hold: dict[str, Any]) -> N
     assert {machine.settings.drain_timeout for machine in world.living.values()} == {None}
 
 
+def test_a_pause_does_not_keep_the_limit_of_detaching_volumes_from_a_machine_that_leaves() -> None:
+    world = stuck_world()
+
+    edit(world, paused=True, timeouts={"detach": "5m"})
+    world.settle()
+
+    limits = {name: one.settings.detach_timeout for name, one in world.living.items()}
+    assert limits.pop("workers-2") == timedelta(minutes=5)
+    assert set(limits.values()) == {None}
+
+
 def test_the_kill_switch_keeps_it() -> None:
     world = stuck_world()
     edit_platform(world, stopEverything=True)

@@ -6,11 +6,14 @@ from dataclasses import replace
 
 from fairlead.answers.wait import Wait
 from fairlead.answers.words import WaitFor
+from fairlead.controller.observe import Snapshot
 from fairlead.controller.pairs import refreshes
 from fairlead.controller.pointers import judged
 from fairlead.controller.revise import Wanted, adoption_waits, input_waits, situation_of
 from fairlead.controller.template import template_of
 from fairlead.decision.decision import Decision
+from fairlead.inputs.declared import declared_pool
+from fairlead.inputs.leaf import Unusable
 from fairlead.inputs.registry import unapplied
 from fairlead.rollout.adoption import DONE, ended, lacking_in
 from fairlead.rollout.edge import watch_edge
@@ -52,7 +55,7 @@ def facts_after(
         problems=wanted.problems,
         repairs=wanted.policy.auto_repair,
         fetched=any(machine.booted for machine in wanted.seen.machines),
-        not_applied=_not_applied(wanted, record),
+        not_applied=not_applied(wanted.seen, record),
         lacking=lacking_in(record.adoption, plan.after),
     )
 
@@ -83,9 +86,15 @@ def _is_adopted(record: PoolRecord, plan: MachinePlan, progress: Progress | None
     return progress is not None and progress.is_settled
 
 
-def _not_applied(wanted: Wanted, record: PoolRecord) -> dict[str, str]:
-    told = record.target.leaves if record.target else {}
-    return unapplied(told, wanted.seen.not_applied)
+def not_applied(seen: Snapshot, record: PoolRecord) -> dict[str, str]:
+    """Return what machines of this edge are told and do not apply, each with the reason."""
+    if not seen.not_applied:
+        return {}
+    told = unapplied(record.target.leaves if record.target else {}, seen.not_applied)
+    settings = declared_pool(seen.documents.pool).settings
+    if isinstance(settings, Unusable):
+        return told
+    return {**told, **unapplied(settings, seen.not_applied)}
 
 
 def _machine_plan(wanted: Wanted, situation: Situation) -> MachinePlan:

@@ -62,8 +62,8 @@ def setting_steps(wanted: Wanted, after: Iterable[Machine]) -> tuple[Step, ...]:
     """
     Return the steps that bring settings to running machines. after: those of this very pass.
 
-    A pause, or the end of the pool, holds settings back; it does not keep the limit of a drain
-    from machines that leave.
+    A pause, or the end of the pool, holds settings back; it does not keep the limits of a drain
+    and of detaching volumes from machines that leave.
     """
     if wanted.is_stopped or wanted.problems:
         return ()
@@ -73,7 +73,11 @@ def setting_steps(wanted: Wanted, after: Iterable[Machine]) -> tuple[Step, ...]:
     for machine in wanted.seen.machines:
         settings = wanted.policy.settings
         if is_held and machine.name in leaving:
-            settings = replace(machine.settings, drain_timeout=settings.drain_timeout)
+            settings = replace(
+                machine.settings,
+                drain_timeout=settings.drain_timeout,
+                detach_timeout=settings.detach_timeout,
+            )
         elif is_held:
             settings = machine.settings
         if settings != machine.settings:

@@ -16,5 +16,6 @@ NOT_APPLIED: Mapping[str, str] = {
     "imageBase": _IMAGE,
     "osStream": _IMAGE,
     "machineTemplate.*": "machines here have no size, disk or network to choose",
+    "timeouts.detach": "machines here have no volumes to detach",
     "proxyImage": "the built-in steps start no data-plane proxy",
 }

@@ -19,6 +19,7 @@ DEFAULTS: dict[str, Json] = {
     "autoscaling.min": 0,
     "autoscaling.max": 0,
     "timeouts.drain": 0,
+    "timeouts.detach": 0,
     "timeouts.join": 20 * 60,
     "timeouts.ready": 8 * 60,
     "autoRepair": False,

@@ -70,6 +70,7 @@ EXAMPLES = {
     "labels.*": "{example.com/team: platform}",
     "taints": "[{key: dedicated, value: gpu, effect: NoSchedule}]",
     "timeouts.drain": "10m",
+    "timeouts.detach": "5m",
     "timeouts.join": "20m",
     "timeouts.ready": "8m",
     "autoRepair": "true",

@@ -87,7 +87,6 @@ SETTING_LEAVES = (
 # Leaves that are read and that nothing carries out: an owner who writes one is told so. Pools that
 # have one in force go on as they are.
 NOT_CARRIED_OUT = {
-    "timeouts.detach": "no kind of machine detaches volumes yet; leave this field out",
     "fips": "no kind of machine applies it yet; take an image that is in FIPS mode, and leave "
     "this field out",
     "tlsProfile": "no kind of machine applies it yet; write tlsMinVersion and tlsCipherSuites in a "

@@ -21,6 +21,7 @@ class NodeSettings:
     labels: Mapping[str, str] = field(default_factory=dict)
     taints: tuple[Json, ...] = ()
     drain_timeout: timedelta | None = None
+    detach_timeout: timedelta | None = None
 
 
 def taints_text(taints: Iterable[Json]) -> str:

@@ -274,6 +274,7 @@ def _node_settings_of(settings: Leaves) -> NodeSettings:
         labels={path.removeprefix("labels."): str(settings[path]) for path in labels},
         taints=tuple(_list(settings, "taints")),
         drain_timeout=_optional_duration(settings, "timeouts.drain"),
+        detach_timeout=_optional_duration(settings, "timeouts.detach"),
     )
 
 

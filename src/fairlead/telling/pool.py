@@ -21,11 +21,11 @@ from fairlead.answers.pool import (
 from fairlead.answers.wait import Wait
 from fairlead.answers.words import PoolState, Strategy
 from fairlead.controller.observe import Snapshot
+from fairlead.controller.roll import not_applied
 from fairlead.controller.thought import Thought
 from fairlead.decision.decision import HoldPlatformChange, ReplaceMachines
 from fairlead.decision.held import HeldChange
 from fairlead.errors import InvariantError
-from fairlead.inputs.registry import unapplied
 from fairlead.proposal.plan import bound_plan_of, record_after, whole_plan_of
 from fairlead.proposal.propose import base_of
 from fairlead.revision.difference import LeafChange, difference_of
@@ -108,16 +108,12 @@ def pool_detail(
             machine.but(version=versions.get(machine.revision, "")) for machine in machines
         ),
         verdict=verdict_of(pool, plan, seen.documents.pool),
-        not_applied=_not_applied(record, seen),
+        not_applied=tuple(
+            NotApplied(leaf=leaf, why=why) for leaf, why in not_applied(seen, record).items()
+        ),
         fixes=pool_fixes(seen.machines, seen.fixes, adopt_way(seen.pool)),
         fixes_problem=seen.fixes.problem,
     )
-
-
-def _not_applied(record: PoolRecord, seen: Snapshot) -> tuple[NotApplied, ...]:
-    told = record.target.leaves if record.target else {}
-    found = unapplied(told, seen.not_applied)
-    return tuple(NotApplied(leaf=leaf, why=why) for leaf, why in found.items())
 
 
 def _status_of(seen: Snapshot, thought: Thought) -> PoolStatus:

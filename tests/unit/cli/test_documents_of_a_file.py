@@ -188,11 +188,11 @@ def test_an_error_about_something_else_stays_as_it_is() -> None:
 
 
 def test_what_nothing_carries_out_is_refused_with_its_reason() -> None:
-    text = POOL + "  timeouts:\n    detach: 5m\n"
+    text = POOL + "  endpoint:\n    access: Private\n"
 
     assert problems_of(text) == [
-        "pool.yaml:9:13: spec.timeouts.detach: "
-        "no kind of machine detaches volumes yet; leave this field out"
+        "pool.yaml:9:13: spec.endpoint.access: "
+        "no kind of machine applies it yet; leave this field out"
     ]
 
 

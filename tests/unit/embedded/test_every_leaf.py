@@ -73,7 +73,7 @@ LEAVES: dict[str, tuple[str, dict[str, Any]]] = {
     "labels.*": (CARRIED_OUT, {"labels": {"team": "a"}}),
     "taints": (CARRIED_OUT, {"taints": [{"key": "gpu", "effect": "NoSchedule"}]}),
     "timeouts.drain": (CARRIED_OUT, {"timeouts": {"drain": "9m"}}),
-    "timeouts.detach": (REFUSED, {"timeouts": {"detach": "9m"}}),
+    "timeouts.detach": (NOT_APPLIED_HERE, {"timeouts": {"detach": "9m"}}),
     "timeouts.join": (CARRIED_OUT, {"timeouts": {"join": "9m"}}),
     "timeouts.ready": (CARRIED_OUT, {"timeouts": {"ready": "9m"}}),
     "autoRepair": (CARRIED_OUT, {"autoRepair": True}),

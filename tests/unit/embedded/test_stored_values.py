@@ -138,6 +138,7 @@ SETTINGS = st.builds(
     labels=st.dictionaries(TEXT, TEXT, max_size=3),
     taints=st.lists(JSON, max_size=2).map(tuple),
     drain_timeout=st.none() | SPAN,
+    detach_timeout=st.none() | SPAN,
 )
 TEMPLATE = st.builds(
     Template,

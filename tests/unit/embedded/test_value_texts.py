@@ -344,7 +344,7 @@ def test_what_contains_itself_is_not_kept() -> None:
 def test_a_mapping_of_any_kind_is_kept() -> None:
     kept = render_value(replace(SETTINGS, labels=MappingProxyType({"team": "a"})))
 
-    assert kept == SETTINGS_TEXT.replace(',"detach_timeout":null', "")
+    assert kept == SETTINGS_TEXT
     assert render_document(MappingProxyType({"since": NOON})) == (
         '{"since":"2026-11-16T12:00:00+00:00"}'
     )

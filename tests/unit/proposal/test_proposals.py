@@ -260,7 +260,6 @@ def test_a_document_that_cannot_be_used_is_refused_by_field(
         ({"fips": True}, "spec.fips"),
         ({"tlsProfile": "Modern"}, "spec.tlsProfile"),
         ({"imagePolicy": {"default": "Reject"}}, "spec.imagePolicy.default"),
-        ({"timeouts": {"detach": "5m"}}, "spec.timeouts.detach"),
     ],
 )
 def test_what_nothing_carries_out_is_refused_with_the_reason(

@@ -21,7 +21,7 @@ from fairlead.kube.answer import Object
 from fairlead.kube.cluster_api.in_place import with_change
 from fairlead.kube.names import POOL_LABEL, USER_DATA, pair_of, secret_name, split
 from fairlead.kube.resource import GROUP
-from fairlead.rollout.machines import Machine, Pacing, Template
+from fairlead.rollout.machines import Machine, NodeSettings, Pacing, Template
 
 TEMPLATE_KEPT = f"{GROUP}/template"
 BOOTED = f"{GROUP}/booted"
@@ -80,12 +80,19 @@ def _machine_spec(pool: str, template: Template, place: Mapping[str, Any]) -> Ob
     }
     if template.version:
         spec["version"] = f"v{template.version}"
-    if template.settings.drain_timeout is not None:
-        seconds = _seconds(template.settings.drain_timeout)
-        spec["deletion"] = {"nodeDrainTimeoutSeconds": seconds}
+    if deletion := _deletion_limits(template.settings):
+        spec["deletion"] = deletion
     if template.pacing is not None and template.pacing.min_ready:
         spec["minReadySeconds"] = _seconds(template.pacing.min_ready)
     return spec
+
+
+def _deletion_limits(settings: NodeSettings) -> Object:
+    limits = {
+        "nodeDrainTimeoutSeconds": settings.drain_timeout,
+        "nodeVolumeDetachTimeoutSeconds": settings.detach_timeout,
+    }
+    return {name: _seconds(limit) for name, limit in limits.items() if limit is not None}
 
 
 def _strategy(pacing: Pacing) -> Object:
