@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from fairlead.kube.answer import Object
+from fairlead.kube.cluster_api.deployment import FEWEST
 from fairlead.kube.resource import NODE_POOLS, PLATFORM_CONFIGS, ROLLOUT_PLANS
 from kube.cluster import TestCluster
 from kube.fleet import NAMESPACE, Fleet, wait_until
@@ -103,6 +104,32 @@ def test_a_plan_that_no_longer_holds_is_refused_and_writes_nothing(
     assert "olga" in says
     assert fleet.pool("stale")["spec"] == before
     assert plans_of(fleet, "stale") == []
+
+
+def test_an_autoscaled_pool_is_scaled_by_hand_within_its_bounds_and_given_back(
+    fleet: Fleet, owner: Person
+) -> None:
+    fleet.declare("bounds", autoscaling={"min": 1, "max": 3})
+    fleet.settle("bounds")
+    let_an_autoscaler_say(fleet, "bounds")
+    assert len(fleet.machines("bounds")) == 2
+
+    owner.says("pool", "scale", "bounds", "3", "--yes")
+    fleet.settle("bounds")
+    assert len(fleet.machines("bounds")) == 3
+    says = owner.is_refused("pool", "scale", "bounds", "4", "--yes")
+    assert "found 4, expected 1 to 3, the bounds of autoscaling" in says
+    assert FEWEST not in fleet.deployment("bounds")["metadata"]["annotations"]
+
+    let_an_autoscaler_say(fleet, "bounds")
+    assert len(fleet.machines("bounds")) == 3
+
+
+def let_an_autoscaler_say(fleet: Fleet, pool: str) -> None:
+    """Take the number out of the document."""
+    patch = json.dumps({"spec": {"replicas": None}})
+    fleet.cluster.kubectl("patch", f"np/{pool}", "--type=merge", "-p", patch)
+    wait_until(lambda: FEWEST in fleet.deployment(pool)["metadata"]["annotations"])
 
 
 def plans_of(fleet: Fleet, pool: str) -> list[Object]:

@@ -13,6 +13,8 @@ from fairlead.errors import InputError
 from fairlead.kube.client import KubeClient
 from fairlead.kube.definitions.crd import definitions, manifest_of
 from fairlead.kube.resource import NODE_POOLS, NODE_REVISIONS, Resource
+from fairlead.proposal.judge import judge
+from fairlead.rollout.window import utc_only
 from kube.cluster import TestCluster
 from shared_cases import REPOSITORY
 
@@ -103,9 +105,12 @@ def test_the_example_pool_is_taken_as_it_is(
 @pytest.mark.parametrize(
     ("spec", "says"),
     [
-        ({"replicas": 3, "autoscaling": {"min": 1, "max": 4}}, "exclude each other"),
+        ({"replicas": 5, "autoscaling": {"min": 1, "max": 4}}, "within the bounds of autoscaling"),
+        ({"replicas": 0, "autoscaling": {"min": 1, "max": 4}}, "within the bounds of autoscaling"),
         ({"autoscaling": {"min": 4, "max": 1}}, "min must not be greater than max"),
         ({"management": {"maxSurge": 0, "maxUnavailable": "0%"}}, "must not both be 0"),
+        ({"management": {"maxSurge": "000%", "maxUnavailable": "00%"}}, "must not both be 0"),
+        ({"management": {"maxSurge": 0}}, "must not both be 0"),
         ({"replicas": 20_000_000}, "less than or equal to"),
         ({"replicas": -1}, "greater than or equal to"),
         ({"release": {"version": "latest"}}, "spec.release.version"),
@@ -119,6 +124,39 @@ def test_what_a_pool_may_not_say_is_refused_with_the_reason(
 ) -> None:
     with pytest.raises(InputError, match=says):
         installed.create(NODE_POOLS, pool(namespace, **spec))
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"replicas": 4, "autoscaling": {"min": 1, "max": 4}},
+        {"autoscaling": {"min": 1, "max": 4}},
+        {"management": {"strategy": "OnDelete", "maxSurge": 0, "maxUnavailable": 0}},
+        {"management": {"maxSurge": 0, "maxUnavailable": "100%"}},
+    ],
+)
+def test_what_the_judge_lets_pass_is_taken(
+    installed: KubeClient, namespace: str, spec: dict[str, Any]
+) -> None:
+    document = pool(namespace, **spec)
+
+    installed.create(NODE_POOLS, document)
+
+    assert judge(document, utc_only) == ()
+
+
+def test_kubectl_scales_an_autoscaled_pool_within_its_bounds(
+    installed: KubeClient, cluster: TestCluster, namespace: str
+) -> None:
+    installed.create(NODE_POOLS, pool(namespace, autoscaling={"min": 1, "max": 4}))
+
+    cluster.kubectl("-n", namespace, "scale", "np/workers", "--replicas=4")
+
+    found = installed.find(NODE_POOLS, "workers", namespace)
+    assert found is not None
+    assert found["spec"]["replicas"] == 4
+    with pytest.raises(AssertionError, match="replicas must be within the bounds of autoscaling"):
+        cluster.kubectl("-n", namespace, "scale", "np/workers", "--replicas=5")
 
 
 def test_a_name_that_is_too_long_for_machines_is_refused(

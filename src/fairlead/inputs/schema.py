@@ -2,8 +2,8 @@
 The two documents as JSON Schema, from the same table that parses them.
 
 Made for editors, and a little stricter than the parser: an empty value, which the parser takes as
-not set, is refused here unless its type allows it. What needs two fields at once (replicas beside
-autoscaling, a window shorter than one machine takes) is the parser's to say.
+not set, is refused here unless its type allows it. What needs two fields at once (replicas within
+the bounds of autoscaling, a window shorter than one machine takes) is the parser's to say.
 """
 
 from collections.abc import Iterable, Mapping

@@ -211,7 +211,7 @@ def test_a_document_with_every_field_is_accepted_by_both(kind: str) -> None:
 
     jsonschema.validate(whole, SCHEMAS[kind])
     assert not parser_refuses(whole)
-    # replicas and autoscaling exclude each other.
+    # Beside replicas, autoscaling would say nothing but their bounds.
     assert {*WHOLE[kind], "autoscaling"} >= set(SCHEMAS[kind]["properties"]["spec"]["properties"])  # type: ignore[index]
 
 

@@ -65,7 +65,8 @@ IMMUTABLE = Rule("self.spec == oldSelf.spec", "a revision never changes; make an
 
 def _is_none(name: str) -> str:
     """Return the condition that a number or a share is 0; CEL compares no number with a text."""
-    return f"(type(self.{name}) == int ? self.{name} == 0 : self.{name} in ['0%', '00%'])"
+    shares = "['0%', '00%', '000%']"
+    return f"(type(self.{name}) == int ? self.{name} == 0 : self.{name} in {shares})"
 
 
 def _is_in_place(spec: str) -> str:
@@ -82,8 +83,10 @@ KIND_PROBLEM = (
 _POOL_RULES = {
     "": (
         Rule(
-            "!has(self.replicas) || !has(self.autoscaling)",
-            "replicas and autoscaling exclude each other: set one of them",
+            "!has(self.replicas) || !has(self.autoscaling) || "
+            "((!has(self.autoscaling.min) || self.autoscaling.min <= self.replicas) && "
+            "(!has(self.autoscaling.max) || self.replicas <= self.autoscaling.max))",
+            "replicas must be within the bounds of autoscaling",
         ),
         Rule(f"{_is_in_place('self')} == {_is_in_place('oldSelf')}", KIND_PROBLEM),
     ),
@@ -100,8 +103,9 @@ _POOL_RULES = {
             "strategy and maxSurge have no meaning for InPlace",
         ),
         Rule(
-            "!has(self.maxSurge) || !has(self.maxUnavailable) || "
-            f"!({_is_none('maxSurge')} && {_is_none('maxUnavailable')})",
+            "has(self.strategy) && self.strategy == 'OnDelete' || !has(self.maxSurge) || "
+            f"!{_is_none('maxSurge')} || "
+            f"(has(self.maxUnavailable) && !{_is_none('maxUnavailable')})",
             "maxSurge and maxUnavailable must not both be 0: nothing could ever be replaced",
         ),
     ),
