@@ -204,6 +204,8 @@ def test_kubectl_scales_explains_and_lists_pools_by_their_short_name(
     ]  # fmt: skip
     explained = cluster.kubectl("explain", "nodepool.spec.replicas")
     assert "how many machines" in explained
+    explained = cluster.kubectl("explain", "nodepool.spec.timeouts")
+    assert "how long parts of a machine's life may take" in explained
 
 
 def test_kubectl_waits_for_a_condition_of_this_generation_only(

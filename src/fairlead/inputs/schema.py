@@ -32,6 +32,37 @@ Schema = dict[str, Json]
 _MOMENT = r"^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})$"
 
 
+# What is said of fields that rows of the registry stand below; the rows say the rest themselves.
+_POOL_PARTS = {
+    "": "what the owner of the pool declares; what is left out is filled in, and never rolls",
+    "release": "the Kubernetes version of the machines",
+    "pullSecret": "what machines pull images with",
+    "trustBundle": "authorities that machines trust besides those of their image",
+    "proxy": "the way of machines to other networks",
+    "endpoint": "where machines reach the API server",
+    "machineTemplate": "what kind of machine, by NAME: VALUE, as the edge has them",
+    "autoscaling": "bounds for an autoscaler, which says how many machines where replicas does not",
+    "labels": "labels of the nodes, NAME: VALUE",
+    "timeouts": "how long parts of a machine's life may take",
+    "management": "how machines are changed or replaced, and how many at once",
+    "rollout": "when and in which portions machines are replaced, and what halts that",
+    "rollout.replaceWithout": "asks for machines that lack a hotfix to be replaced",
+    "platformChanges": "what becomes of changes that the platform made",
+    "platformChanges.maximumAge": "how long such a change may be held, by how much it matters",
+}
+_PLATFORM_PARTS = {
+    "": "what the platform adds to every pool; a change is held, and replaces no machine",
+    "proxy": "the data-plane proxy of every node",
+    "registryOverrides": "where registries are read from, by their name",
+    "machineTemplateDefaults": "what pools leave out of machineTemplate, NAME: VALUE",
+    "components": "what components rendered, by their name",
+    "defaults": "default versions, by the name of what they are of",
+    "hotfix": "hotfixes, by their image base",
+    "stub": "what is written into user data, so that a machine finds its node config",
+    "notices": "what teams say about a change of a leaf, by its path",
+}
+
+
 def _object(properties: Mapping[str, Json], *required: str) -> Schema:
     schema: Schema = {
         "type": "object",
@@ -46,12 +77,20 @@ def _list_of(items: Json) -> Schema:
 
 
 _TEXT: Schema = {"type": "string"}
+
+
+def _said(schema: Schema, says: str) -> Schema:
+    return {"description": says, **schema}
+
+
 _BUDGET: Schema = {
     "anyOf": [
         {"type": "integer", "minimum": 0, "maximum": LARGEST_NUMBER},
         {"type": "string", "pattern": "^(100|0?[0-9]{1,2})%$"},
     ]
 }
+_CLOCK: Schema = {"type": "string", "pattern": "^([01][0-9]|2[0-3]):[0-5][0-9]$"}
+_SPAN: Schema = {"type": "string", "pattern": "^([0-9]+[dhms])+$"}
 _PAUSED_UNTIL: Schema = {"type": "string", "format": "date-time", "pattern": _MOMENT}
 
 # The whole rule of shapes whose own schema names the outer type only.
@@ -72,7 +111,13 @@ _INSIDE: tuple[tuple[Shape, Schema], ...] = (
         TAINTS,
         _list_of(
             _object(
-                {"key": _TEXT, "value": _TEXT, "effect": {"enum": list(TAINT_EFFECTS)}},
+                {
+                    "key": _said(_TEXT, "its name"),
+                    "value": _said(_TEXT, "its value, if it has one"),
+                    "effect": _said(
+                        {"enum": list(TAINT_EFFECTS)}, "what becomes of pods without a toleration"
+                    ),
+                },
                 "key",
                 "effect",
             )
@@ -83,10 +128,12 @@ _INSIDE: tuple[tuple[Shape, Schema], ...] = (
         _list_of(
             _object(
                 {
-                    "days": _list_of({"enum": list(DAYS)}),
-                    "start": {"type": "string", "pattern": "^([01][0-9]|2[0-3]):[0-5][0-9]$"},
-                    "duration": {"type": "string", "pattern": "^([0-9]+[dhms])+$"},
-                    "zone": _TEXT,
+                    "days": _said(
+                        _list_of({"enum": list(DAYS)}), "when it opens; not set: every day"
+                    ),
+                    "start": _said(_CLOCK, "when it opens, HH:MM"),
+                    "duration": _said(_SPAN, "how long it stays open, 7d at most"),
+                    "zone": _said(_TEXT, "time zone of start, such as Europe/Berlin"),
                 },
                 "start",
                 "duration",
@@ -95,8 +142,13 @@ _INSIDE: tuple[tuple[Shape, Schema], ...] = (
     ),
 )
 
+_SEVERITIES = [severity.value for severity in Severity]
 _NOTICE = _object(
-    {"id": {}, "owner": {}, "severity": {"enum": [severity.value for severity in Severity]}}
+    {
+        "id": {"description": "what to talk about it by"},
+        "owner": {"description": "the team that made it"},
+        "severity": _said({"enum": _SEVERITIES}, "how much holding it may hurt"),
+    }
 )
 _SETTINGS: Schema = {"type": "object", "description": "NAME: VALUE"}
 
@@ -144,7 +196,7 @@ _CONFIGURATION: Mapping[str, Mapping[str, Json]] = {
 def node_pool_schema() -> Schema:
     """Return the schema of a NodePool document."""
     rows = (row for row in pool_rows() if row.path not in NOT_CARRIED_OUT)
-    spec = _spec_schema((row.path, row) for row in rows)
+    spec = _spec_schema(((row.path, row) for row in rows), _POOL_PARTS)
     properties = spec["properties"]
     assert isinstance(properties, dict)  # noqa: S101 - _spec_schema made it
     properties["config"] = _configuration_schema()
@@ -155,7 +207,8 @@ def node_pool_schema() -> Schema:
 
 def platform_config_schema() -> Schema:
     """Return the schema of a PlatformConfig document."""
-    spec = _spec_schema((row.path.removeprefix(PLATFORM), row) for row in platform_rows())
+    rows = ((row.path.removeprefix(PLATFORM), row) for row in platform_rows())
+    spec = _spec_schema(rows, _PLATFORM_PARTS)
     properties = spec["properties"]
     assert isinstance(properties, dict)  # noqa: S101 - _spec_schema made it
     properties["notices"] = {**properties["notices"], "additionalProperties": _NOTICE}
@@ -197,7 +250,7 @@ def _configuration_schema() -> Schema:
         "items": {
             "type": "object",
             "required": ["kind"],
-            "properties": {"kind": {"enum": sorted(KINDS)}},
+            "properties": {"kind": _said({"enum": sorted(KINDS)}, "what it configures")},
             "allOf": [
                 {
                     "if": {"properties": {"kind": {"const": kind}}},
@@ -209,17 +262,22 @@ def _configuration_schema() -> Schema:
     }
 
 
-def _spec_schema(rows: Iterable[tuple[str, Leaf]]) -> Schema:
-    top = _object({})
+def _spec_schema(rows: Iterable[tuple[str, Leaf]], parts: Mapping[str, str]) -> Schema:
+    """Return the schema of these rows. parts: what is said of all that rows stand below."""
+    top = _said(_object({}), parts[""])
     for path, row in rows:
         schema: Schema = {"description": row.says, **_shape_schema(row.shape)}
         names = path.split(".")
         if names[-1] == "*":
             names.pop()
             schema = {"type": "object", "additionalProperties": schema}
+            schema = _said(schema, parts[".".join(names)])
         place = top
-        for name in names[:-1]:
-            place = _below(place).setdefault(name, _object({}))  # type: ignore[assignment]
+        for depth, name in enumerate(names[:-1], start=1):
+            inside = _below(place)
+            if name not in inside:
+                inside[name] = _said(_object({}), parts[".".join(names[:depth])])
+            place = inside[name]  # type: ignore[assignment]
         _below(place)[names[-1]] = schema
     return top
 

@@ -120,12 +120,12 @@ CONDITIONS: Schema = {
     "items": object_of(
         "One condition.",
         {
-            "type": TEXT,
-            "status": {**TEXT, "enum": ["True", "False", "Unknown"]},
-            "reason": TEXT,
-            "message": TEXT,
-            "lastTransitionTime": MOMENT,
-            "observedGeneration": NUMBER,
+            "type": said(TEXT, "What it is about; `kubectl wait --for=condition=TYPE` waits."),
+            "status": said({**TEXT, "enum": ["True", "False", "Unknown"]}, "Whether it holds."),
+            "reason": said(TEXT, "Why, in one word for programs."),
+            "message": said(TEXT, "Why, for people."),
+            "lastTransitionTime": said(MOMENT, "Since when its status is so."),
+            "observedGeneration": said(NUMBER, "The generation of the pool that it is about."),
         },
         *("type", "status", "reason", "message", "lastTransitionTime"),
     ),
@@ -280,7 +280,7 @@ def _node_revision() -> Definition:
             "The inputs, and what they render to.",
             {
                 "pool": said(TEXT, "The NodePool, in the same namespace."),
-                "id": TEXT,
+                "id": said(TEXT, "What it is called by everywhere: a pair's Secrets end in it."),
                 "intentHash": said(TEXT, "Of what the owner wrote."),
                 "platformHash": said(TEXT, "Of what the platform added."),
                 "version": said(TEXT, "The Kubernetes version."),

@@ -15,7 +15,10 @@ FIX = object_of(
             {**TEXT, "pattern": r"^[0-9]{1,8}\.[0-9]{1,4}\.[0-9]{1,9}$"},
             "YYYYMM.DD.PATCH; YYYYMM.DD is the image base.",
         ),
-        "schedule": {**TEXT, "enum": ["normal", "accelerated", "emergency"]},
+        "schedule": said(
+            {**TEXT, "enum": ["normal", "accelerated", "emergency"]},
+            "How fast its waves follow each other.",
+        ),
         "summary": said({**TEXT, "maxLength": 1000}, "What it mends, in one line."),
     },
     "version",
