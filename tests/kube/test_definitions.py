@@ -12,7 +12,7 @@ import yaml
 from fairlead.errors import InputError
 from fairlead.kube.client import KubeClient
 from fairlead.kube.definitions.crd import definitions, manifest_of
-from fairlead.kube.resource import NODE_POOLS, NODE_REVISIONS, Resource
+from fairlead.kube.resource import NODE_POOLS, NODE_REVISIONS, PLATFORM_CONFIGS, Resource
 from fairlead.proposal.judge import judge
 from fairlead.rollout.window import utc_only
 from kube.cluster import TestCluster
@@ -206,6 +206,29 @@ def test_kubectl_scales_explains_and_lists_pools_by_their_short_name(
     assert "how many machines" in explained
     explained = cluster.kubectl("explain", "nodepool.spec.timeouts")
     assert "how long parts of a machine's life may take" in explained
+
+
+def test_kubectl_lists_what_the_platform_adds(
+    installed: KubeClient, cluster: TestCluster, namespace: str
+) -> None:
+    document = {
+        "apiVersion": "fairlead.dev/v1alpha1",
+        "kind": "PlatformConfig",
+        "metadata": {"name": "platform", "namespace": namespace},
+        "spec": {
+            "proxy": {"image": "registry.example.test/proxy:2"},
+            "controlPlaneVersion": "1.35.0",
+            "stopEverything": True,
+        },
+    }
+    installed.apply(PLATFORM_CONFIGS, document)
+
+    names, *rows = cluster.kubectl("-n", namespace, "get", "pfc").splitlines()
+
+    assert names.split() == ["NAME", "PROXY", "CONTROL", "PLANE", "STOPPED", "AGE"]
+    assert [row.split()[:4] for row in rows] == [
+        ["platform", "registry.example.test/proxy:2", "1.35.0", "true"]
+    ]
 
 
 def test_kubectl_waits_for_a_condition_of_this_generation_only(

@@ -145,6 +145,7 @@ def test_a_bad_fix_is_halted_by_all_and_a_proof_that_was_used_proves_nothing_to_
         wait_until(lambda it=replica: not offered(it, given[0]))  # type: ignore[misc]
         assert ask_at_once([replica], IN_FIRST_WAVE) == []
     assert shown_status(admin, depot) == {
+        "observedGeneration": 1,
         "state": "published, halted: 2 of 2 boots with it failed, 0 of 0 without it",
         "reach": "nobody",
         "have": 0,

@@ -1,5 +1,6 @@
 """What is published, as objects of a real API server: told, and moving nothing."""
 
+import json
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -42,6 +43,13 @@ def fixes_told(fleet: Fleet) -> list[str]:
     return list(fleet.pool("fixed")["status"].get("fixes") or ())
 
 
+def told_of(fleet: Fleet) -> tuple[str, int]:
+    """What a Hotfix says that it mends, and the generation that its status is about."""
+    found = fleet.admin.find(HOTFIXES, FIX, NAMESPACE)
+    assert found is not None
+    return found["spec"]["summary"], found["status"]["observedGeneration"]
+
+
 def test_a_published_fix_is_told_of_pools_and_in_its_object_and_moves_nothing(
     unmanned: Fleet, tmp_path: Path
 ) -> None:
@@ -66,6 +74,7 @@ def test_a_published_fix_is_told_of_pools_and_in_its_object_and_moves_nothing(
     found = fleet.admin.find(HOTFIXES, FIX, NAMESPACE)
     assert found is not None
     assert found["status"] == {
+        "observedGeneration": 1,
         "state": "published",
         "reach": "everyone",
         "have": 1,
@@ -80,6 +89,12 @@ def test_a_published_fix_is_told_of_pools_and_in_its_object_and_moves_nothing(
     withdrawn = f"1 machine runs with the fix {FIX}, and it was withdrawn: it breaks disks"
     wait_until(lambda: fixes_told(fleet) == [withdrawn], lambda: fixes_told(fleet))
     wait_until(lambda: "it breaks disks" in fleet.cluster.kubectl("get", "hotfixes"))
+
+    edit = json.dumps({"spec": {"summary": "something else"}})
+    fleet.cluster.kubectl("patch", f"hf/{FIX}", "--type=merge", "-p", edit)
+    wait_until(
+        lambda: told_of(fleet) == ("kubelet starts after its disk", 3), lambda: told_of(fleet)
+    )
 
     after = fleet.deployment("fixed")
     assert after["metadata"]["generation"] == before["metadata"]["generation"]

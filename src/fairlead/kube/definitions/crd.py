@@ -198,11 +198,18 @@ def _platform_config() -> Definition:
     spec = structural(platform_config_schema()["properties"]["spec"])  # type: ignore[index]
     return Definition(
         resource=PLATFORM_CONFIGS,
-        short=("pc",),
+        # pc is a PriorityClass.
+        short=("pfc",),
         says="What the platform adds to pools. A change of it is held and shown, and replaces "
         "no machine.",
         spec=spec,
-        columns=(AGE,),
+        columns=(
+            Column("Proxy", ".spec.proxy.image"),
+            Column("Control plane", ".spec.controlPlaneVersion"),
+            Column("Stopped", ".spec.stopEverything", "boolean"),
+            AGE,
+            Column("Endpoint", ".spec.stub.endpoint", priority=1),
+        ),
     )
 
 

@@ -26,6 +26,7 @@ FIX = object_of(
 FIX_STATUS = object_of(
     "How far it came, by what machines said of their boots.",
     {
+        "observedGeneration": said(NUMBER, "The generation that all of this is about."),
         "state": said(
             TEXT,
             "published, withdrawn or retired, and why; and whether its campaign halted itself.",

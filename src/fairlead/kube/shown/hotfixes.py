@@ -133,13 +133,14 @@ class HotfixCopies:
         known = {one["metadata"]["name"]: one for one in there}
         for fix in fixes:
             wanted = hotfix_object(fix, self._namespace)
-            before = known.get(fix.version, {})
-            if before.get("spec") != wanted["spec"]:
-                self._client.apply(HOTFIXES, wanted)
+            before = known.get(fix.version)
+            if before is None or before.get("spec") != wanted["spec"]:
+                before = self._client.apply(HOTFIXES, wanted)
             line = lines[_line_name(fix)]
             campaign = campaign_of(line, fix) if line else None
             status = hotfix_status(fix, self.reach[fix.version], campaign)
             status["region"] = self._around.published.region
+            status["observedGeneration"] = before["metadata"]["generation"]
             if before.get("status") != status:
                 about = {name: wanted[name] for name in ("apiVersion", "kind", "metadata")}
                 self._client.apply(HOTFIXES, {**about, "status": status}, "status")
