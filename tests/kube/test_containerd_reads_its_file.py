@@ -24,7 +24,7 @@ from fairlead.agent.steps.containerd_config import (
 )
 from fairlead.contract.node_config import NodeConfig
 from fairlead.contract.node_settings import containerd_of
-from kube.built_tools import built_tool
+from kube.built_tools import built_tool, refuse
 from shared_cases import REPOSITORY
 from unit.agent.steps.machine import make_config
 
@@ -72,7 +72,7 @@ def containerd_of_suite(suite: str) -> Containerd:
     """Debian's containerd, in the root that it came with."""
     missing = [tool for tool in ("mmdebstrap", "chroot") if which(tool) is None]
     if os.geteuid() != 0 or missing:
-        pytest.skip(f"NOT RUN: needs {', '.join(missing) or 'root'}")
+        refuse(f"needs {', '.join(missing) or 'root'}")
     root = ROOTS / f"containerd-{suite}"
     if not root.exists():
         half = root.with_name(f"{root.name}.half-{os.getpid()}")

@@ -33,6 +33,7 @@ from fairlead.kube.resource import (
     Resource,
 )
 from hotfix_depot import BASE, Publishing, make_publishing
+from kube.built_tools import refuse
 from kube.cluster import running_cluster
 from kube.cluster_api import IN_HASTE, install_cluster_api, providing
 from kube.fleet import NAMESPACE, Fleet, wait_until
@@ -144,7 +145,7 @@ def said_by(node: Node, words: list[str]) -> str:
 @pytest.fixture
 def whole(tmp_path: Path) -> Iterator[Whole]:
     if missing := missing_tools(*TOOLS):
-        pytest.skip(f"NOT RUN: {', '.join(missing)} missing")
+        refuse(f"{', '.join(missing)} missing")
     publishing = make_publishing(tmp_path)
     with contextlib.ExitStack() as stack:
         service = HotfixProcess(tmp_path, publishing.depot, 1, "--insecure-lab")
