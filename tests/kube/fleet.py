@@ -8,7 +8,7 @@ from typing import Any
 from fairlead.inputs.platform_inputs import Stub
 from fairlead.kube.answer import Object
 from fairlead.kube.client import KubeClient, connect
-from fairlead.kube.operator import LEASE, Operator, Settings, whole_second
+from fairlead.kube.operator import LEASE, SECRETS_S, Operator, Settings, whole_second
 from fairlead.kube.resource import LEASES, MACHINE_DEPLOYMENTS, MACHINES, NODE_POOLS, SECRETS
 from kube.cluster import TestCluster
 from kube.cluster_api import Provider
@@ -41,6 +41,7 @@ class Fleet:
         self.admin = connect(cluster.admin)
         self.reached_by = cluster.admin  # the kubeconfig of operators
         self.now: Callable[[], datetime] = whole_second  # for operators that are made from here on
+        self.secrets_s = SECRETS_S
         self.said: list[str] = []
         self.running: list[tuple[Operator, KubeClient]] = []
 
@@ -52,7 +53,11 @@ class Fleet:
     ) -> Operator:
         """An operator that was not started; its lease is in this namespace, and by this clock."""
         settings = Settings(
-            namespace=namespace, identity=identity, stub=STUB, in_place_image=IN_PLACE_IMAGE
+            namespace=namespace,
+            identity=identity,
+            stub=STUB,
+            in_place_image=IN_PLACE_IMAGE,
+            secrets_s=self.secrets_s,
         )
         client = connect(self.reached_by)
         operator = Operator(client, settings, self.said.append, clock, self.now)

@@ -47,6 +47,10 @@ STAYS_S = 4.0
 # Seconds at most between two looks for a template of a provider: there is no right to watch those.
 SOON_S = 8.0
 
+# Seconds between two looks at Secrets that pools name, where their content counts: those of whole
+# namespaces are nobody's to watch for it. Each look is two questions to the server.
+SECRETS_S = 60.0
+
 # Seconds that passes are told apart by.
 BOUNDS_S = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 
@@ -57,7 +61,8 @@ class Settings:
     What an operator is told: its namespace, its name among operators, and how many at once.
 
     stub: where machines reach the payload service. in_place_image: of the pods that change
-    nodes in place; '' changes none. published: what hotfixes there are, if any.
+    nodes in place; '' changes none. published: what hotfixes there are, if any. secrets_s: after
+    how long a changed pull secret or trust bundle is noticed.
     """
 
     namespace: str
@@ -66,6 +71,7 @@ class Settings:
     workers: int = 2
     in_place_image: str = ""
     published: PublishedFixes | None = None
+    secrets_s: float = SECRETS_S
 
 
 @dataclass(slots=True)
@@ -248,6 +254,8 @@ class Operator:
             self.queue.succeeded(pool)
             if wake is not None:
                 self.queue.add_later(pool, (wake - self._now()).total_seconds())
+            if self.world.pools.is_moved_by_secrets(pool):
+                self.queue.add_later(pool, self._settings.secrets_s)
         finally:
             self.counted.add_pass(time.monotonic() - begun)
 

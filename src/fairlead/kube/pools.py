@@ -15,6 +15,7 @@ from hashlib import sha256
 from typing import Any
 
 from fairlead.answers.pool import PoolStatus
+from fairlead.answers.words import PoolState
 from fairlead.controller.observe import PoolDocuments, Resolved
 from fairlead.errors import InputError
 from fairlead.inputs.leaf import Json, Problem
@@ -238,6 +239,18 @@ class KubePools:
                 return Resolved(problem=str(error), field=f"spec.{field}.name")
             digests[field] = f"sha256:{sha256(content).hexdigest()}" if name else ""
         return Resolved(pull_secret=digests["pullSecret"], trust_bundle=digests["trustBundle"])
+
+    def is_moved_by_secrets(self, pool: str) -> bool:
+        """
+        Say whether a pool waits for what Secrets hold that it names: nothing else would wake it.
+
+        Their content may be drift or a rollout; or one cannot be used, and the pool is blocked.
+        """
+        found = self._copies.find(NODE_POOLS, *split(pool)) or {"spec": {}}
+        if not any(named_in(found, field) for field in SECRET_FIELDS):
+            return False
+        is_blocked = (found.get("status") or {}).get("state") == PoolState.BLOCKED.value
+        return is_blocked or found["spec"].get("secretContent") in ("Drift", "Roll")
 
     def read_secret(self, namespace: str, field: str, name: str) -> bytes:
         """Return what a field of a pool names. Raises InputError if it cannot be had."""
