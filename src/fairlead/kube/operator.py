@@ -244,6 +244,10 @@ class Operator:
         while not self.elector.is_leader:
             if self._is_stopping.wait(LOOK_S):
                 return
+        self.make_pass(pool)
+
+    def make_pass(self, pool: str) -> None:
+        """Make one pass over a pool; what goes wrong is told, and the pool is tried again."""
         begun = time.monotonic()
         try:
             with self.world.copies.one_look():

@@ -43,7 +43,7 @@ from fairlead.kube.resource import (
 from fairlead.kube.revisions import Revisions
 from fairlead.kube.said import asker_of
 from fairlead.kube.secrets import revisions_in
-from fairlead.kube.status import failed_status, kept_condition, status_fields
+from fairlead.kube.status import failed_status, kept_condition, stamped_by_pass, status_fields
 from fairlead.payload.pool_secrets import PoolSecrets, named_in, put_secrets
 from fairlead.revision.revision import Revision
 from fairlead.rollout.approval import Approval
@@ -155,6 +155,7 @@ class KubePools:
             written["record"] = self._kept_record(pool, record)
         if status is not None:
             written |= status_fields(status, found)
+        written["conditions"] = stamped_by_pass(written.get("conditions") or (), found)
         # A further pass would find what this one found, and write nothing: steps that follow are
         # writes of other objects, which wake the pool. Another record may lead on to more.
         self._write_status(pool, found, written, is_last=record is None)
@@ -164,7 +165,7 @@ class KubePools:
         found = self._copies.find(NODE_POOLS, *split(pool))
         if found is not None:
             known = dict(found.get("status") or {})
-            written = failed_status(known, reason, says, now)
+            written = failed_status(found, reason, says, now)
             is_told = known.get("observedGeneration") == found["metadata"]["generation"]
             if written != known or not is_told:
                 self._write_status(pool, found, written)
@@ -180,11 +181,14 @@ class KubePools:
         if found is None:
             return
         status = found.get("status") or {}
-        is_told = status.get("observedGeneration") == found["metadata"]["generation"] and list(
-            status.get("fixes") or ()
-        ) == self._fixes_of(pool)
+        told = {
+            "observedGeneration": found["metadata"]["generation"],
+            "conditions": stamped_by_pass(status.get("conditions") or (), found),
+            "fixes": self._fixes_of(pool),
+        }
+        is_told = all((status.get(name) or []) == said for name, said in told.items())
         if self._journal.has_untold(pool) or not is_told:
-            self._write_status(pool, found, dict(status), is_last=True)
+            self._write_status(pool, found, status | told, is_last=True)
         self._revisions.let_go(pool, self._named(pool))
 
     def find_plan(self, pool: str) -> Approval | None:
@@ -326,10 +330,7 @@ class KubePools:
         self, pool: str, found: Object, status: Object, *, is_last: bool = False
     ) -> None:
         metadata = found["metadata"]
-        generation = metadata["generation"]
-        conditions = status.get("conditions") or ()
-        status["observedGeneration"] = generation
-        status["conditions"] = [{**one, "observedGeneration": generation} for one in conditions]
+        status["observedGeneration"] = metadata["generation"]
         status["journal"] = self._journal.texts_of(pool)
         status["fixes"] = self._fixes_of(pool)
         wanted = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -16,6 +17,10 @@ from fairlead.kube.names import POOL_LABEL
 # any pass has ended.
 GOES_ON = "ReconciliationActive"
 NOTHING_YET = {"version": "", "updated": 0, "available": 0, "replicas": 0, "desired": 0}
+
+# What a pass judges of documents that it cannot use. What it says besides is of the machines that
+# are there, and those are of what was declared before.
+OF_DOCUMENTS = frozenset({GOES_ON, "ConfigUpdatePending", "ValidConfig", "ValidRelease"})
 
 LONGEST_MESSAGE = 3000
 
@@ -38,12 +43,25 @@ def status_fields(status: PoolStatus, found: Object) -> Object:
     return dict(written)
 
 
-def failed_status(known: Object, reason: str, says: str, now: datetime) -> Object:
-    """
-    Return a status that says why the last pass could not be ended.
+def stamped_by_pass(conditions: Iterable[Object], found: Object) -> list[Object]:
+    """Return what a pass over this NodePool says, with the generation that each was judged at."""
+    told = list(conditions)
+    said = {one["type"]: one["status"] for one in told}
+    is_refused = said.get("ConfigUpdatePending") == "Unknown" or "False" in (
+        said.get("ValidConfig"),
+        said.get("ValidRelease"),
+    )
+    return _stamped(told, found, OF_DOCUMENTS if is_refused else said)
 
-    Counts and other conditions stay what they were: that is the last that is known.
+
+def failed_status(found: Object, reason: str, says: str, now: datetime) -> Object:
     """
+    Return a status of this NodePool that says why the last pass could not be ended.
+
+    Counts and other conditions stay what they were, of the generation that they were about: that
+    is the last that is known.
+    """
+    known = found.get("status") or {}
     message = shortened(says, LONGEST_MESSAGE)
     conditions = {one["type"]: one for one in known.get("conditions") or ()}
     before = conditions.get(GOES_ON, {})
@@ -61,7 +79,7 @@ def failed_status(known: Object, reason: str, says: str, now: datetime) -> Objec
         **known,
         "state": PoolState.BLOCKED.value,
         "sentence": message,
-        "conditions": [conditions[kind] for kind in sorted(conditions)],
+        "conditions": _stamped([conditions[kind] for kind in sorted(conditions)], found, {GOES_ON}),
     }
 
 
@@ -69,6 +87,23 @@ def kept_condition(condition: Object) -> Object:
     """Return a condition as the controller reads it back."""
     names = ("type", "status", "reason", "message")
     return {**{name: condition[name] for name in names}, "since": condition["lastTransitionTime"]}
+
+
+def _stamped(conditions: Iterable[Object], found: Object, judged: Collection[str]) -> list[Object]:
+    """
+    Return conditions with their generations; those that are not judged now keep theirs.
+
+    `kubectl wait` takes no word about an earlier generation for one about this.
+    """
+    known, generation = found.get("status") or {}, found["metadata"]["generation"]
+    before = {
+        one["type"]: one.get("observedGeneration", 0) for one in known.get("conditions") or ()
+    }
+    return [
+        {**one, "observedGeneration": generation if kind in judged else before.get(kind, 0)}
+        for one in conditions
+        if (kind := one["type"])
+    ]
 
 
 def _whole_second(moment: str) -> str:

@@ -33,6 +33,10 @@ class SmallServer:
         self.ended = 0  # connections
         self.lines: queue.Queue[bytes | None] = queue.Queue()
 
+    def answer(self, method: str, path: str, headers: dict[str, str], _body: bytes) -> Reply:
+        """Return what this request is answered with."""
+        return self.reply(method, path, headers)
+
     def tell(self, kind: str, changed: dict[str, Any]) -> None:
         """Let watches bring a change."""
         self.lines.put(json.dumps({"type": kind, "object": changed}).encode() + b"\n")
@@ -49,13 +53,14 @@ def small_server(server: SmallServer) -> Iterator[str]:
             return
 
         def handle_any(self) -> None:
-            self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
             if "watch=true" in self.path:
                 self.stream()
                 return
             server.asked.append((self.command, self.path))
             server.callers.append(self.client_address[1])
-            status, document, is_last = server.reply(self.command, self.path, dict(self.headers))
+            headers = dict(self.headers)
+            status, document, is_last = server.answer(self.command, self.path, headers, body)
             content = json.dumps(document).encode()
             self.send_response(status)
             self.send_header("Content-Length", str(len(content)))
