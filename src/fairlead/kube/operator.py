@@ -267,6 +267,7 @@ class Operator:
         if self.world.pools.is_gone(pool):
             return None
         self.world.pools.hold_on(pool)
+        self.world.machines.keep_health_check(pool)
         try:
             wake = reconcile(pool, self._seams, chance(), self._now())
         except LostRevisionError as error:

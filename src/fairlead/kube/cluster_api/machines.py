@@ -129,6 +129,27 @@ class KubeMachines:
         put_settings(workload, node, machine_of(found, "").settings, settings)
         self._annotate(found, {SETTINGS: render_value(settings)})
 
+    def keep_health_check(self, pool: str) -> None:
+        """
+        Let the pool's MachineHealthCheck be what its template asks for; write only what differs.
+
+        It is an object beside the template: a pass may end between the two, and people delete and
+        edit it.
+        """
+        found, owner = self._find(pool), self._copies.find(NODE_POOLS, *split(pool))
+        if found is None or owner is None or "deletionTimestamp" in owner["metadata"]:
+            return
+        pacing = template_of(found[1], pool).pacing
+        known = self._copies.find(MACHINE_HEALTH_CHECKS, *split(pool))
+        if pacing is None or pacing.unhealthy is None:
+            if known is not None:
+                self._copies.delete(MACHINE_HEALTH_CHECKS, known)
+            return
+        wanted = owned(MACHINE_HEALTH_CHECKS, owner, split(pool)[1])
+        wanted["spec"] = health_check_spec(pool, pacing, str(found[1]["spec"]["clusterName"]))
+        if known is None or not _holds(known["spec"], wanted["spec"]):
+            self._copies.apply(MACHINE_HEALTH_CHECKS, wanted)
+
     def _write(self, pool: str, template: Template) -> None:
         in_place = template.pacing is not None and template.pacing.in_place
         resource = MACHINE_SETS if in_place else MACHINE_DEPLOYMENTS
@@ -137,9 +158,8 @@ class KubeMachines:
         owner = self._copies.find(NODE_POOLS, namespace, name)
         if owner is None:
             raise InputError(f"there is no pool {pool!r}")
-        cluster = self._cluster_of(owner)
         place = {
-            "cluster": cluster,
+            "cluster": self._cluster_of(owner),
             "infrastructure": self._infrastructure.reference(pool, owner, template),
         }
         wanted = owned(resource, owner, name)
@@ -148,7 +168,7 @@ class KubeMachines:
         if in_place:
             self._stamp_machines(pool)
         self._copies.apply(resource, wanted)
-        self._write_health_check(pool, owner, template, cluster)
+        self.keep_health_check(pool)
 
     def _refuse_other_kind(self, pool: str, resource: Resource) -> None:
         known = self._find(pool)
@@ -164,20 +184,6 @@ class KubeMachines:
         for found in self._copies.list_of(MACHINES, pool):
             if REVISION not in annotations_of(found):
                 self._annotate(found, {REVISION: machine_of(found, pool).revision})
-
-    def _write_health_check(
-        self, pool: str, owner: Object, template: Template, cluster: str
-    ) -> None:
-        pacing = template.pacing
-        known = self._copies.find(MACHINE_HEALTH_CHECKS, *split(pool))
-        if pacing is None or pacing.unhealthy is None:
-            if known is not None:
-                self._copies.delete(MACHINE_HEALTH_CHECKS, known)
-            return
-        wanted = owned(MACHINE_HEALTH_CHECKS, owner, split(pool)[1])
-        wanted["spec"] = health_check_spec(pool, pacing, cluster)
-        if known is None or not _holds(known["spec"], wanted["spec"]):
-            self._copies.apply(MACHINE_HEALTH_CHECKS, wanted)
 
     def _cluster_of(self, owner: Object) -> str:
         metadata = owner["metadata"]
