@@ -36,6 +36,7 @@ class OneOperator:
 
     def __init__(self, server: ObjectServer, client: KubeClient) -> None:
         self.server = server
+        self.client = client
         self.said: list[str] = []
         self.now = BEGUN
         settings = Settings(namespace="home", identity="one", stub=STUB, in_place_image="image:1")

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from fairlead.answers.words import Phase
+from fairlead.errors import InputError
 from fairlead.kept_text import parse_value, render_value
 from fairlead.kube.answer import Object
 from fairlead.kube.resource import GROUP
@@ -59,9 +60,20 @@ def annotations_of(found: Object) -> Mapping[str, str]:
 
 
 def change_of(found: Object) -> Change | None:
-    """Return the change that was begun, for what the machine heads for or did before; or None."""
+    """
+    Return the change that was begun, for what the machine heads for or did before; or None.
+
+    Raises InputError if somebody else wrote it.
+    """
     text = annotations_of(found).get(CHANGE)
-    return parse_value(Change, text) if text else None
+    try:
+        return parse_value(Change, text) if text else None
+    except InputError as error:
+        name = found["metadata"]["name"]
+        raise InputError(
+            f"the annotation {CHANGE} of Machine {name} is none of ours: {error}",
+            hint="remove it: the change begins again",
+        ) from error
 
 
 def kept_change(change: Change) -> dict[str, str]:

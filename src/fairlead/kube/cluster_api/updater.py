@@ -13,6 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from fairlead.controller.attempt import says_of
 from fairlead.errors import ConflictError, FairleadError, InputError, UnavailableError
 from fairlead.kube.answer import Object
 from fairlead.kube.cluster_api.change_job import (
@@ -91,13 +92,27 @@ class Updater:
         self._image = image
         self._now = now
         self._tell = tell
+        self._problems: dict[str, str] = {}  # that are told nowhere else, by machine
 
     def tick(self) -> None:
-        """Let every machine that heads for another revision make its next move."""
+        """
+        Let every machine that heads for another revision make its next move. Never raises.
+
+        One that cannot be moved, nor told so, is tried again, and keeps no other from its move.
+        """
+        problems: dict[str, str] = {}
         for found in self._copies.list_marked(MACHINES):
-            # Somebody else may write first: then it is looked at again.
-            with suppress(ConflictError):
+            try:
                 self._try_move(found)
+            except ConflictError:
+                continue  # somebody else wrote first: it is looked at again
+            except Exception as error:  # noqa: BLE001 - door 2: a machine's failure is its own
+                where = f"{owner_of(found)}: {found['metadata']['name']}"
+                problems[where] = says_of(error)
+        for where, says in problems.items():
+            if self._problems.get(where) != says:
+                self._tell(f"{where}: {says}")
+        self._problems = problems
 
     def _try_move(self, found: Object) -> None:
         """Make the next move; what keeps it from being made is told at the machine."""
