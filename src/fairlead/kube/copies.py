@@ -56,7 +56,8 @@ class Copies:
     """
     One copy for each resource.
 
-    wake: asks for a pass over one pool; '' over all of them. tell: takes what goes wrong.
+    wake: asks for a pass over one pool, or over more of them: see names.concerns. tell: takes what
+    goes wrong.
     """
 
     def __init__(
@@ -215,7 +216,11 @@ class Copies:
 
 
 def _waking(wake: Callable[[str], None], selection: Selection) -> Callable[[Object], None]:
-    return lambda changed: wake(selection.group_of(changed))
+    def on_change(changed: Object) -> None:
+        if group := selection.group_of(changed):
+            wake(group)
+
+    return on_change
 
 
 def newest_first(objects: Iterable[Object]) -> list[Object]:

@@ -36,13 +36,15 @@ class Selection:
     Which objects are kept; both '' is all that there are.
 
     group_of: what objects that are looked for together have in common, or ''. is_marked: which of
-    them are looked for often, and so are found without unpacking the others.
+    them are looked for often, and so are found without unpacking the others. only_names: nobody
+    reads what is in them, and nobody is told when that changes.
     """
 
     namespace: str = ""
     labels: str = ""
     group_of: Callable[[Object], str] = lambda _: ""
     is_marked: Callable[[Object], bool] = lambda _: False
+    only_names: bool = False
 
 
 def key_of(found: Object) -> Key:
@@ -241,7 +243,8 @@ class Informer:
         self._version = version
         self._is_synced.set()
         for key, one in fresh.items():
-            if key not in before or before[key].version != one.version:
+            is_changed = key in before and before[key].version != one.version
+            if key not in before or (is_changed and not self._selection.only_names):
                 self._on_change(one.object)
         for key, one in before.items():
             if key not in fresh:
@@ -292,6 +295,7 @@ class Informer:
         key = key_of(change.object)
         with self._lock:
             self.changes += 1
+            is_news = change.kind == "DELETED" or self._is_read(key)
             written = self._written.get(key)
             if written and not _is_newer(written.version, change.version):
                 del self._written[key]
@@ -306,11 +310,15 @@ class Informer:
                 self._objects[key] = self._packed(change.object)
                 self._join_group(key, change.object)
             held_back = self._held_back.get(key)
-            if held_back is not None:
+            if held_back is not None and is_news:
                 held_back.append(change.object)
-            is_told_here = held_back is None and not self._is_own(key, change.version)
+            is_told_here = is_news and held_back is None and not self._is_own(key, change.version)
         if is_told_here:
             self._on_change(change.object)
+
+    def _is_read(self, key: Key) -> bool:
+        """Say whether anybody reads more of this object than that it is there, which is known."""
+        return not (self._selection.only_names and key in self._objects)
 
     def _is_own(self, key: Key, version: str) -> bool:
         """Say, once, whether this version is one that nobody is to be told of."""

@@ -13,12 +13,26 @@ from fairlead.kube.resource import GROUP, NODE_POOLS, Resource
 POOL_LABEL = f"{GROUP}/pool"
 FINALIZER = f"{GROUP}/pool"
 
+# In the place of a pool, where something concerns more than one.
+EVERY_POOL = "*"
+
 TOKEN, USER_DATA = "token", "user-data"  # noqa: S105 - how names begin
 
 
 def pool_of(namespace: str, name: str) -> str:
     """Return how the controller calls a pool."""
     return f"{namespace}/{name}"
+
+
+def every_pool_of(namespace: str) -> str:
+    """Return what stands for all pools of a namespace."""
+    return pool_of(namespace, "")
+
+
+def concerns(named: str, pool: str) -> bool:
+    """Say whether a pool is the one that is named, or one of those."""
+    is_in_namespace = named.endswith("/") and pool.startswith(named)
+    return named in (EVERY_POOL, pool) or is_in_namespace
 
 
 def split(pool: str) -> tuple[str, str]:

@@ -25,6 +25,7 @@ from fairlead.kube.client import KubeClient
 from fairlead.kube.cluster_api.infrastructure import AwaitedError
 from fairlead.kube.cluster_api.updater import Reach, Updater
 from fairlead.kube.lease import Elector, Place
+from fairlead.kube.names import EVERY_POOL, concerns
 from fairlead.kube.queue import LONGEST_AGAIN_S, WorkQueue
 from fairlead.kube.resource import MACHINES
 from fairlead.kube.secrets import LostRevisionError
@@ -180,7 +181,7 @@ class Operator:
         if stub == self.world.pools.stub:
             return False
         self.world.pools.stub = stub
-        self._wake("")
+        self._wake(EVERY_POOL)
         return True
 
     def stop(self) -> None:
@@ -214,7 +215,7 @@ class Operator:
             published=settings.published,
             machines=lambda: self.world.copies.list_all(MACHINES),
             acts=lambda: self.elector.is_leader,
-            changed=lambda: self._wake(""),
+            changed=lambda: self._wake(EVERY_POOL),
             tell=tell,
         )
         copies = HotfixCopies(client, settings.namespace, around)
@@ -230,8 +231,13 @@ class Operator:
                 self._updater.tick()
 
     def _wake(self, pool: str) -> None:
-        for name in (pool,) if pool else self.world.pools.list_pools():
-            self.queue.add(name)
+        """Ask for passes over what is named: a pool, those of a namespace, or all."""
+        if pool == EVERY_POOL or pool.endswith("/"):
+            for one in self.world.pools.list_pools():
+                if concerns(pool, one):
+                    self.queue.add(one)
+        else:
+            self.queue.add(pool)
 
     def _work(self) -> None:
         while (pool := self.queue.take()) is not None:

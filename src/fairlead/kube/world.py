@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
 from fairlead.controller.observe import Code, World
@@ -17,8 +18,8 @@ from fairlead.kube.copies import COPIED, Copies
 from fairlead.kube.discovery import Discovery
 from fairlead.kube.informer import Selection
 from fairlead.kube.journal import KubeJournal
-from fairlead.kube.names import POOL_LABEL, owner_of
-from fairlead.kube.pools import KubePools
+from fairlead.kube.names import EVERY_POOL, POOL_LABEL, every_pool_of, owner_of
+from fairlead.kube.pools import PLATFORM_NAME, KubePools
 from fairlead.kube.resource import (
     CLUSTERS,
     MACHINE_DEPLOYMENTS,
@@ -26,6 +27,7 @@ from fairlead.kube.resource import (
     MACHINE_SETS,
     MACHINES,
     NODE_REVISIONS,
+    PLATFORM_CONFIGS,
     SECRETS,
     Resource,
 )
@@ -34,8 +36,20 @@ from fairlead.kube.secrets import KubeSecrets
 from fairlead.zones import find_zone
 
 
-def _nobodys(_: Object) -> str:
-    return ""
+def _of_namespace(found: Object) -> str:
+    return every_pool_of(found["metadata"]["namespace"])
+
+
+def platform_reaches(home: str) -> Callable[[Object], str]:
+    """Return which pools a PlatformConfig may count for; home: the operator's own namespace."""
+
+    def reaches(found: Object) -> str:
+        metadata = found["metadata"]
+        if metadata["name"] != PLATFORM_NAME:
+            return ""
+        return EVERY_POOL if metadata["namespace"] == home else _of_namespace(found)
+
+    return reaches
 
 
 # Besides what every cluster has of ours: what Cluster API has.
@@ -44,7 +58,8 @@ CLUSTER_API: dict[Resource, Selection] = {
     MACHINE_SETS: Selection(labels=POOL_LABEL, group_of=owner_of),
     MACHINES: Selection(labels=POOL_LABEL, group_of=owner_of, is_marked=heads_elsewhere),
     MACHINE_HEALTH_CHECKS: Selection(labels=POOL_LABEL, group_of=owner_of),
-    CLUSTERS: Selection(group_of=_nobodys),
+    # Its status changes with every machine; what a pool reads of it is its name.
+    CLUSTERS: Selection(group_of=_of_namespace, only_names=True),
 }
 
 
@@ -75,7 +90,11 @@ class KubeWorld:
         tell: Callable[[str], None],
         copied: Mapping[Resource, Selection] | None = None,
     ) -> None:
-        self.copies = Copies(client, copied or self.copied, wake, tell)
+        selected = dict(copied or self.copied)
+        if PLATFORM_CONFIGS in selected:
+            reaches = platform_reaches(home)
+            selected[PLATFORM_CONFIGS] = replace(selected[PLATFORM_CONFIGS], group_of=reaches)
+        self.copies = Copies(client, selected, wake, tell)
         self.revisions = Revisions(self.copies)
         self.journal = KubeJournal(self.copies)
         self.pools = KubePools(self.copies, self.revisions, self.journal, home, stub)

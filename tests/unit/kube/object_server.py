@@ -29,10 +29,11 @@ class ObjectServer(SmallServer):
 
     def put(self, resource: Resource, name: str, **parts: Any) -> dict[str, Any]:
         """Have an object, whoever made it."""
-        namespace = NAMESPACE if resource.is_namespaced else ""
+        metadata = parts.get("metadata", {})
+        namespace = metadata.get("namespace", NAMESPACE) if resource.is_namespaced else ""
         made = {"apiVersion": resource.api_version, "kind": resource.kind, **parts}
         place = {"namespace": namespace} if namespace else {}
-        made["metadata"] = {"name": name, **place, **parts.get("metadata", {})}
+        made["metadata"] = {"name": name, **place, **metadata}
         with self._lock:
             return self._keep(resource.path(namespace, name), made)
 
