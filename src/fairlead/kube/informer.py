@@ -227,10 +227,10 @@ class Informer:
         with self._lock:
             self.changes += 1
             before, self._objects = self._objects, fresh
+            known = {**before, **self._written}
+            # What the list does not have is gone, unless it was written after the list was made.
             self._written = {
-                key: one
-                for key, one in self._written.items()
-                if key not in fresh or _is_newer(one.version, fresh[key].version)
+                key: one for key, one in self._written.items() if _is_newer(one.version, version)
             }
             for key, one in self._written.items():
                 groups.setdefault(self._selection.group_of(one.object), set()).add(key)
@@ -238,7 +238,7 @@ class Informer:
             self._deleted = {
                 key: uid
                 for key, uid in self._deleted.items()
-                if key in fresh and fresh[key].uid == uid
+                if (there := self._written.get(key) or fresh.get(key)) and there.uid == uid
             }
         self._version = version
         self._is_synced.set()
@@ -246,8 +246,8 @@ class Informer:
             is_changed = key in before and before[key].version != one.version
             if key not in before or (is_changed and not self._selection.only_names):
                 self._on_change(one.object)
-        for key, one in before.items():
-            if key not in fresh:
+        for key, one in known.items():
+            if key not in fresh and key not in self._written:
                 self._on_change(one.object)
 
     def _read_all(self) -> tuple[dict[Key, Packed], dict[str, set[Key]], str]:
