@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from fairlead.controller.attempt import says_of
 from fairlead.controller.reconcile import Chance, reconcile
@@ -31,6 +31,7 @@ from fairlead.kube.resource import MACHINES
 from fairlead.kube.secrets import LostRevisionError
 from fairlead.kube.shown.event_copies import EventCopies
 from fairlead.kube.shown.hotfixes import Around, HotfixCopies
+from fairlead.kube.status import unreached_condition
 from fairlead.kube.world import KubeWorld
 
 LEASE = "fairlead-operator"
@@ -270,20 +271,27 @@ class Operator:
             self.counted.add_pass(time.monotonic() - begun)
 
     def _reconcile(self, pool: str) -> datetime | None:
-        if self.world.pools.is_gone(pool):
+        world = self.world
+        if world.pools.is_gone(pool):
             return None
-        self.world.pools.hold_on(pool)
-        self.world.machines.keep_health_check(pool)
+        world.pools.hold_on(pool)
+        world.machines.keep_health_check(pool)
+        world.machines.take_unreached(pool)  # of a pass that was not ended
         try:
             wake = reconcile(pool, self._seams, chance(), self._now())
         except LostRevisionError as error:
-            if not self.world.drop_lost_pairs(pool):
+            if not world.drop_lost_pairs(pool):
                 raise
             raise ConflictError(
                 f"a pair was dropped that another operator left: {error}"
             ) from error
-        self.world.pools.flush(pool)
-        return wake
+        unreached = world.machines.take_unreached(pool)
+        if unreached is None:
+            world.pools.flush(pool)
+            return wake
+        world.pools.flush(pool, unreached_condition(str(unreached), self._now()))
+        again = self._now() + timedelta(seconds=unreached.seconds)
+        return min(wake, again) if wake else again
 
     def _failed(self, pool: str, error: Exception) -> None:
         """Try again later, and say why: a conflict only if it stays one, it is everyday life."""

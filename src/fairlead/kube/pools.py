@@ -43,7 +43,14 @@ from fairlead.kube.resource import (
 from fairlead.kube.revisions import Revisions
 from fairlead.kube.said import asker_of
 from fairlead.kube.secrets import revisions_in
-from fairlead.kube.status import failed_status, kept_condition, stamped_by_pass, status_fields
+from fairlead.kube.status import (
+    failed_status,
+    kept_condition,
+    of_controller,
+    of_edge,
+    stamped_by_pass,
+    status_fields,
+)
 from fairlead.payload.pool_secrets import PoolSecrets, named_in, put_secrets
 from fairlead.revision.revision import Revision
 from fairlead.rollout.approval import Approval
@@ -141,7 +148,8 @@ class KubePools:
         status = self._status(pool)
         if "state" not in status:
             return None
-        conditions = [kept_condition(one) for one in status.get("conditions") or ()]
+        told = of_controller(status.get("conditions") or ())
+        conditions = [kept_condition(one) for one in told]
         counted = {"total": status.get("replicas", 0), "conditions": conditions}
         return convert_value(PoolStatus, {**status, **counted})
 
@@ -155,6 +163,7 @@ class KubePools:
             written["record"] = self._kept_record(pool, record)
         if status is not None:
             written |= status_fields(status, found)
+            written["conditions"] += of_edge(self._status(pool).get("conditions") or ())
         written["conditions"] = stamped_by_pass(written.get("conditions") or (), found)
         # A further pass would find what this one found, and write nothing: steps that follow are
         # writes of other objects, which wake the pool. Another record may lead on to more.
@@ -170,10 +179,16 @@ class KubePools:
             if written != known or not is_told:
                 self._write_status(pool, found, written)
 
-    def flush(self, pool: str) -> None:
+    def find_unreached(self, pool: str) -> str:
+        """Return why nodes of a pool cannot be told anything, or ''."""
+        found = of_edge(self._status(pool).get("conditions") or ())
+        return " ".join(one["message"] for one in found)
+
+    def flush(self, pool: str, unreached: Object | None = None) -> None:
         """
         End a pass: write what was told after its outcome, and which generation it was about.
 
+        unreached: the condition of a pool whose nodes could not be told something.
         What nothing names any more goes here and not with the pair or record that named it: a
         pass that is killed in between leaves it to the next one.
         """
@@ -183,7 +198,7 @@ class KubePools:
         status = found.get("status") or {}
         told = {
             "observedGeneration": found["metadata"]["generation"],
-            "conditions": stamped_by_pass(status.get("conditions") or (), found),
+            "conditions": stamped_by_pass(_with_reach(status, unreached), found),
             "fixes": self._fixes_of(pool),
         }
         is_told = all((status.get(name) or []) == said for name, said in told.items())
@@ -353,6 +368,16 @@ def document_of(found: Object) -> Json:
         "metadata": kept,
         "spec": found.get("spec", {}),
     }
+
+
+def _with_reach(status: Object, unreached: Object | None) -> list[Object]:
+    """Return conditions with this one in the place of what was known of it."""
+    conditions = status.get("conditions") or ()
+    if unreached is None:
+        return of_controller(conditions)
+    since = {one["type"]: one["lastTransitionTime"] for one in of_edge(conditions)}
+    known = since.get(unreached["type"], unreached["lastTransitionTime"])
+    return [*of_controller(conditions), {**unreached, "lastTransitionTime": known}]
 
 
 def _fields(text: str) -> dict[str, Any]:

@@ -13,9 +13,13 @@ from fairlead.kept_text import parse_document, render_value
 from fairlead.kube.answer import Object
 from fairlead.kube.names import POOL_LABEL
 
-# The condition that says whether the operator can go on with a pool, and what the rest is before
-# any pass has ended.
+# The condition that says whether the operator can go on with a pool.
 GOES_ON = "ReconciliationActive"
+
+# What no pass thinks about, and only this edge knows: there while it is False.
+REACHED = "ReachedWorkloadCluster"
+
+# What the rest of a status is before any pass has ended.
 NOTHING_YET = {"version": "", "updated": 0, "available": 0, "replicas": 0, "desired": 0}
 
 # What a pass judges of documents that it cannot use. What it says besides is of the machines that
@@ -43,6 +47,27 @@ def status_fields(status: PoolStatus, found: Object) -> Object:
     return dict(written)
 
 
+def of_controller(conditions: Iterable[Object]) -> list[Object]:
+    """Return those conditions that the controller wrote."""
+    return [one for one in conditions if one["type"] != REACHED]
+
+
+def of_edge(conditions: Iterable[Object]) -> list[Object]:
+    """Return those conditions that only this edge knows of."""
+    return [one for one in conditions if one["type"] == REACHED]
+
+
+def unreached_condition(says: str, now: datetime) -> Object:
+    """Return the condition of a pool some of whose nodes are in a cluster that does not answer."""
+    return {
+        "type": REACHED,
+        "status": "False",
+        "reason": "NoAnswer",
+        "message": shortened(says, LONGEST_MESSAGE),
+        "lastTransitionTime": _whole_second(now.astimezone(UTC).isoformat()),
+    }
+
+
 def stamped_by_pass(conditions: Iterable[Object], found: Object) -> list[Object]:
     """Return what a pass over this NodePool says, with the generation that each was judged at."""
     told = list(conditions)
@@ -51,7 +76,7 @@ def stamped_by_pass(conditions: Iterable[Object], found: Object) -> list[Object]
         said.get("ValidConfig"),
         said.get("ValidRelease"),
     )
-    return _stamped(told, found, OF_DOCUMENTS if is_refused else said)
+    return _stamped(told, found, {*OF_DOCUMENTS, REACHED} if is_refused else said)
 
 
 def failed_status(found: Object, reason: str, says: str, now: datetime) -> Object:

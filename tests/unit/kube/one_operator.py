@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import base64
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from certificate_chain import authority
 from fairlead.inputs.platform_inputs import Stub
 from fairlead.kube.client import KubeClient
 from fairlead.kube.operator import Operator, Settings
-from fairlead.kube.resource import CLUSTERS, NODE_POOLS, Resource
+from fairlead.kube.resource import CLUSTERS, MACHINES, NODE_POOLS, SECRETS, Resource
 from unit.kube.object_server import NAMESPACE, ObjectServer
 from unit.kube.small_server import client_of, small_server
 
@@ -50,6 +53,27 @@ class OneOperator:
             self.operator.world.copies.look()
             self.operator.make_pass(POOL)
         return self.server.writes[before:]
+
+    def machine(self, name: str, **annotations: str) -> None:
+        """Have a machine of the pool that has joined the cluster c."""
+        labels = {"fairlead.dev/pool": "workers"}
+        spec = {"clusterName": "c", "bootstrap": {"dataSecretName": "user-data-workers-old"}}
+        metadata = {"labels": labels, "annotations": annotations}
+        status = {"nodeRef": {"name": name}}
+        self.server.put(MACHINES, name, metadata=metadata, spec=spec, status=status)
+
+    def join(self, address: str) -> None:
+        """Keep a kubeconfig of the cluster c, as Cluster API does, that leads to this address."""
+        ca = base64.b64encode(authority().pem).decode()
+        cluster = {"server": address, "certificate-authority-data": ca}
+        document = {
+            "clusters": [{"name": "c", "cluster": cluster}],
+            "users": [{"name": "u", "user": {}}],
+            "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
+            "current-context": "x",
+        }
+        value = base64.b64encode(json.dumps(document).encode()).decode()
+        self.server.put(SECRETS, "c-kubeconfig", data={"value": value})
 
     def declare(self, generation: int = 1, **spec: Any) -> None:
         """Declare the pool."""

@@ -27,12 +27,7 @@ class Updated:
 
     def machine(self, name: str, **annotations: str) -> None:
         """Have a machine that heads for another revision."""
-        labels = {"fairlead.dev/pool": "workers"}
-        named = {HEADING_FOR: "new", **annotations}
-        spec = {"clusterName": "c", "bootstrap": {"dataSecretName": "user-data-workers-old"}}
-        status = {"nodeRef": {"name": name}}
-        metadata = {"labels": labels, "annotations": named}
-        self.one.server.put(MACHINES, name, metadata=metadata, spec=spec, status=status)
+        self.one.machine(name, **{HEADING_FOR: "new", **annotations})
 
     def tick(self) -> None:
         """Look, and let every machine make its next move."""

@@ -31,7 +31,13 @@ from fairlead.kube.cluster_api.deployment import (
 )
 from fairlead.kube.cluster_api.in_place import HEADING_FOR, REVISION, annotations_of
 from fairlead.kube.cluster_api.infrastructure import Infrastructure
-from fairlead.kube.cluster_api.workload import Workloads, put_settings
+from fairlead.kube.cluster_api.workload import (
+    FIRST_SILENT_S,
+    NoNodeError,
+    UnreachedError,
+    Workloads,
+    put_settings,
+)
 from fairlead.kube.copies import Copies
 from fairlead.kube.names import owned, owner_of, pair_of, split
 from fairlead.kube.resource import (
@@ -60,6 +66,7 @@ class KubeMachines:
         self._copies = copies
         self._infrastructure = infrastructure
         self._workloads = workloads
+        self._unreached: dict[str, UnreachedError] = {}
 
     def list_machines(self, pool: str) -> tuple[Machine, ...]:
         """Return the pool's machines, those that leave included."""
@@ -118,16 +125,27 @@ class KubeMachines:
         """
         Give a running machine its labels, taints and timeouts.
 
-        One that has not joined yet gets them with its config, and again here once it has.
+        One that has not joined yet gets them with its config, and again here once it has. A cluster
+        that does not answer keeps nothing else of a pass waiting: see take_unreached.
         """
         found = self._machine(name)
         node = ((found or {}).get("status") or {}).get("nodeRef", {}).get("name", "")
         if found is None or not node:
             return
-        namespace = found["metadata"]["namespace"]
-        workload = self._workloads.find(namespace, str(found["spec"]["clusterName"]))
-        put_settings(workload, node, machine_of(found, "").settings, settings)
-        self._annotate(found, {SETTINGS: render_value(settings)})
+        namespace, before = found["metadata"]["namespace"], machine_of(found, "").settings
+        try:
+            with self._workloads.asking(namespace, str(found["spec"]["clusterName"])) as workload:
+                put_settings(workload, node, before, settings)
+        except UnreachedError as error:
+            self._unreached[owner_of(found)] = error
+        except NoNodeError as error:
+            self._unreached[owner_of(found)] = UnreachedError(str(error), FIRST_SILENT_S)
+        else:
+            self._annotate(found, {SETTINGS: render_value(settings)})
+
+    def take_unreached(self, pool: str) -> UnreachedError | None:
+        """Return, once, why settings of a pool's nodes wait for the cluster that these are in."""
+        return self._unreached.pop(pool, None)
 
     def keep_health_check(self, pool: str) -> None:
         """

@@ -9,8 +9,10 @@ from __future__ import annotations
 import base64
 import secrets
 import threading
-from collections.abc import Callable
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -37,6 +39,31 @@ OUTSIDE = ("certificate-authority", "client-certificate", "client-key", "tokenFi
 PROGRAMS = ("exec", "auth-provider")
 
 
+# Seconds for which a cluster that did not answer is left alone: at first, and at most.
+FIRST_SILENT_S, LONGEST_SILENT_S = 15.0, 120.0
+
+
+class UnreachedError(UnavailableError):
+    """A cluster that machines join cannot be asked. seconds: after which it is asked again."""
+
+    def __init__(self, message: str, seconds: float) -> None:
+        self.seconds = seconds
+        super().__init__(message)
+
+
+class NoNodeError(UnavailableError):
+    """The cluster answers, and has no such Node."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Silence:
+    """What kept a cluster from answering, how long it is left alone for that, and until when."""
+
+    says: str
+    seconds: float
+    until: float
+
+
 @dataclass(frozen=True, slots=True)
 class Workload:
     """One cluster. server: NAME:PORT. ca: PEM."""
@@ -47,18 +74,73 @@ class Workload:
 
 
 class Workloads:
-    """The clusters of all namespaces, each connected to once for each kubeconfig."""
+    """
+    The clusters of all namespaces, each connected to once for each kubeconfig.
 
-    def __init__(self, client: KubeClient) -> None:
+    clock: monotonic seconds.
+    """
+
+    def __init__(self, client: KubeClient, clock: Callable[[], float] = time.monotonic) -> None:
         self._client = client
+        self._clock = clock
+        self._silences: dict[tuple[str, str], _Silence] = {}
         self._known: dict[tuple[str, str], tuple[str, Workload]] = {}
         self._opened: list[KubeClient] = []
         self._lock = threading.Lock()
 
     def find(self, namespace: str, cluster: str) -> Workload:
         """Return a cluster. Raises UnavailableError while it has no usable kubeconfig."""
+        return self._connect(namespace, cluster, self._find_kubeconfig(namespace, cluster))
+
+    @contextmanager
+    def asking(self, namespace: str, cluster: str) -> Iterator[Workload]:
+        """
+        Return a cluster to ask in this block.
+
+        Raises UnreachedError if it does not answer, and without asking for a while afterwards: a
+        pass waits for an answer in vain for ten seconds, and other pools wait for the pass.
+        """
+        key = (namespace, cluster)
+        self._refuse_silent(key)
+        # Asked outside of what follows: where our own server is gone, no other one is to blame.
+        secret = self._find_kubeconfig(namespace, cluster)
+        try:
+            yield self._connect(namespace, cluster, secret)
+        except NoNodeError:
+            raise
+        except UnavailableError as error:
+            raise self._silenced(key, error) from error
+        with self._lock:
+            self._silences.pop(key, None)
+
+    def _refuse_silent(self, key: tuple[str, str]) -> None:
+        """Raise UnreachedError while a cluster is left alone; then one caller asks it."""
+        with self._lock:
+            known, now = self._silences.get(key), self._clock()
+            if known is None:
+                return
+            if now < known.until:
+                raise UnreachedError(known.says, known.until - now)
+            self._silences[key] = replace(known, until=now + known.seconds)
+
+    def _silenced(self, key: tuple[str, str], error: UnavailableError) -> UnreachedError:
+        namespace, cluster = key
+        says = (
+            f"the cluster {cluster} cannot be asked: {error}. Labels and taints of its nodes wait "
+            f"until its API server answers by the kubeconfig in the Secret {cluster}-kubeconfig "
+            f"of {namespace}."
+        )
+        with self._lock:
+            known = self._silences.get(key)
+            seconds = min(known.seconds * 2, LONGEST_SILENT_S) if known else FIRST_SILENT_S
+            self._silences[key] = _Silence(says, seconds, self._clock() + seconds)
+        return UnreachedError(says, seconds)
+
+    def _find_kubeconfig(self, namespace: str, cluster: str) -> Object | None:
+        return self._client.find(SECRETS, f"{cluster}-kubeconfig", namespace)
+
+    def _connect(self, namespace: str, cluster: str, secret: Object | None) -> Workload:
         name = f"{cluster}-kubeconfig"
-        secret = self._client.find(SECRETS, name, namespace)
         if secret is None:
             raise UnavailableError(f"there is no Secret {name} in {namespace} yet")
         version = version_of(secret)
@@ -117,7 +199,7 @@ def put_settings(workload: Workload, node: str, before: NodeSettings, wanted: No
     """
     found = workload.client.find(NODES, node)
     if found is None:
-        raise UnavailableError(f"there is no Node {node} yet")
+        raise NoNodeError(f"there is no Node {node} yet")
     metadata, spec = found["metadata"], found.get("spec") or {}
     labels = {
         name: value

@@ -86,9 +86,11 @@ class SeenEdge:
         return tuple(told_machine(self.cluster, one) for one in found)
 
     def waits_beside(self, pool: str) -> tuple[Wait, ...]:
-        """Return that a pool waits for its next pass, if the last one failed."""
+        """Return that a pool waits for its next pass, or for a cluster that does not answer."""
         status = self.world().pools.find_status(pool)
-        return tuple(
+        unreached = self.cluster.pools.find_unreached(pool)
+        waits = (Wait(wait_for=WaitFor.RETRY, says=unreached),) if unreached else ()
+        return waits + tuple(
             Wait(wait_for=WaitFor.RETRY, says=f"the last pass failed: {condition.message}")
             for condition in (status.conditions if status else ())
             if condition.type == GOES_ON

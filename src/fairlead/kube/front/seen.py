@@ -181,6 +181,10 @@ class SeenPools:
         """Return what the owner sees, or None."""
         return self._inner.find_status(self._scope.whole(pool))
 
+    def find_unreached(self, pool: str) -> str:
+        """Return why nodes of a pool cannot be told anything, or ''."""
+        return self._inner.find_unreached(self._scope.whole(pool))
+
     def find_plan(self, pool: str) -> Approval | None:
         """Return the plan that the owner approved, or None."""
         plan = self._inner.find_plan(self._scope.whole(pool))
