@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from hashlib import sha256
@@ -336,7 +337,11 @@ class KubePools:
             return [fixes.problem]
         if not fixes.by_version:
             return []
-        machines = [machine_of(one, pool) for one in self._copies.list_of(MACHINES, pool)]
+        machines = []
+        for found in self._copies.list_of(MACHINES, pool):
+            # A damaged one is told where machines are looked at: here it would hide that it was.
+            with suppress(InputError):
+                machines.append(machine_of(found, pool))
         namespace, name = split(pool)
         way = f"fairlead --kube -n {namespace} pool adopt {name} replaces those without it"
         return [one.says for one in pool_fixes(machines, fixes, way)]

@@ -62,7 +62,7 @@ def test_a_damaged_machine_is_told_once_and_keeps_no_other_from_its_move(
     updated.tick()
 
     (said,) = [one for one in updated.said if one.startswith("a/workers: damaged: ")]
-    assert "the annotation fairlead.dev/change of Machine damaged is none of ours" in said
+    assert "the annotation fairlead.dev/change is none of ours" in said
     assert "remove it: the change begins again" in said
     assert updated.change("damaged") == garbage
     assert "there is no Secret c-kubeconfig in a yet" in updated.change("sound")

@@ -69,9 +69,8 @@ def change_of(found: Object) -> Change | None:
     try:
         return parse_value(Change, text) if text else None
     except InputError as error:
-        name = found["metadata"]["name"]
         raise InputError(
-            f"the annotation {CHANGE} of Machine {name} is none of ours: {error}",
+            f"the annotation {CHANGE} is none of ours: {error}",
             hint="remove it: the change begins again",
         ) from error
 

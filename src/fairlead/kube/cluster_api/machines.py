@@ -69,8 +69,8 @@ class KubeMachines:
         self._unreached: dict[str, UnreachedError] = {}
 
     def list_machines(self, pool: str) -> tuple[Machine, ...]:
-        """Return the pool's machines, those that leave included."""
-        return tuple(machine_of(one, pool) for one in self._copies.list_of(MACHINES, pool))
+        """Return the pool's machines, those that leave included. Raises InputError by name."""
+        return tuple(_machine_of(one, pool) for one in self._copies.list_of(MACHINES, pool))
 
     def list_references(self, pool: str) -> tuple[str, ...]:
         """Return the pairs of sets that would make machines."""
@@ -237,6 +237,13 @@ class KubeMachines:
         metadata = found["metadata"]
         kept = {**(metadata.get("annotations") or {}), **annotations}
         self._copies.replace(MACHINES, {**found, "metadata": {**metadata, "annotations": kept}})
+
+
+def _machine_of(found: Object, pool: str) -> Machine:
+    try:
+        return machine_of(found, pool)
+    except InputError as error:
+        raise InputError(f"Machine {found['metadata']['name']} cannot be read: {error}") from error
 
 
 def _told(found: Object) -> str:
