@@ -49,7 +49,7 @@ def test_a_deleted_pool_loses_its_machines_then_its_secrets_and_is_forgotten() -
         "template in place", "status",
         "remove", "remove", "remove",
         "events",
-        "delete user data", "delete token",
+        "delete token", "delete user data",
         "events", "forget",
     ]  # fmt: skip
     assert event_kinds(world)[-7:] == [

@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 
 from fairlead.errors import ConflictError, UnavailableError
 from fairlead.kube.answer import Object
@@ -183,12 +183,22 @@ class Copies:
 
     def delete(self, resource: Resource, found: Object) -> None:
         """Delete this very object; one that is gone is no error."""
+        with suppress(ConflictError):  # another one of the same name, which nobody asked about
+            self._delete(resource, found, ("uid",))
+
+    def delete_as_seen(self, resource: Resource, found: Object) -> None:
+        """
+        Delete this very object if it is what was read; one that is gone is no error.
+
+        Raises ConflictError if somebody wrote it since: they may need it.
+        """
+        self._delete(resource, found, ("uid", "resourceVersion"))
+
+    def _delete(self, resource: Resource, found: Object, told_by: Iterable[str]) -> None:
         metadata = found["metadata"]
         namespace, name, uid = metadata.get("namespace", ""), metadata["name"], metadata["uid"]
-        try:
-            self.client.delete(resource, name, namespace, {"uid": uid})
-        except ConflictError:
-            return  # another one of the same name, which nobody asked about
+        conditions = {part: metadata[part] for part in told_by}
+        self.client.delete(resource, name, namespace, conditions)
         self._informers[resource].note_deleted(namespace, name, uid)
         if self._look:
             self._look.note_deleted(resource, self._group_of(resource, found), key_of(found))

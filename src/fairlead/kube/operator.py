@@ -275,7 +275,7 @@ class Operator:
         if world.pools.is_gone(pool):
             return None
         world.pools.hold_on(pool)
-        world.machines.keep_health_check(pool)
+        world.keep_together(pool)
         world.machines.take_unreached(pool)  # of a pass that was not ended
         try:
             wake = reconcile(pool, self._seams, chance(), self._now())

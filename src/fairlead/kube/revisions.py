@@ -82,7 +82,7 @@ class Revisions:
         """Delete the revisions of a pool that nothing names."""
         for found in self._copies.list_of(NODE_REVISIONS, pool):
             if found["spec"]["id"] not in needed:
-                self._copies.delete(NODE_REVISIONS, found)
+                self._copies.delete_as_seen(NODE_REVISIONS, found)
                 self._parsed.pop(found["metadata"]["uid"], None)
 
 

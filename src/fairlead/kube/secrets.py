@@ -165,7 +165,7 @@ class KubeSecrets:
             if pair in named or self._revisions.is_there(pool, pair):
                 continue
             self._delete(pool, secret_name(USER_DATA, pool, pair))
-            self._copies.delete(SECRETS, found)
+            self._copies.delete_as_seen(SECRETS, found)
             is_any = True
         return is_any
 
@@ -203,7 +203,7 @@ class KubeSecrets:
     def _delete(self, pool: str, name: str) -> None:
         found = self._copies.find(SECRETS, split(pool)[0], name)
         if found is not None:
-            self._copies.delete(SECRETS, found)
+            self._copies.delete_as_seen(SECRETS, found)
 
 
 def revisions_in(found: Object) -> set[str]:

@@ -18,7 +18,7 @@ from fairlead.kube.copies import COPIED, Copies
 from fairlead.kube.discovery import Discovery
 from fairlead.kube.informer import Selection
 from fairlead.kube.journal import KubeJournal
-from fairlead.kube.names import EVERY_POOL, POOL_LABEL, every_pool_of, owner_of
+from fairlead.kube.names import EVERY_POOL, POOL_LABEL, every_pool_of, owner_of, split
 from fairlead.kube.pools import PLATFORM_NAME, KubePools
 from fairlead.kube.resource import (
     CLUSTERS,
@@ -26,6 +26,7 @@ from fairlead.kube.resource import (
     MACHINE_HEALTH_CHECKS,
     MACHINE_SETS,
     MACHINES,
+    NODE_POOLS,
     NODE_REVISIONS,
     PLATFORM_CONFIGS,
     SECRETS,
@@ -102,6 +103,21 @@ class KubeWorld:
         self.secrets = KubeSecrets(self.copies, self.revisions, self.infrastructure.let_go)
         self.workloads = Workloads(client)
         self.machines = KubeMachines(self.copies, self.infrastructure, self.workloads)
+
+    def keep_together(self, pool: str) -> None:
+        """
+        Put right what stands beside a pool's template, if somebody deleted or edited it.
+
+        Nothing is asked of the server while Cluster API has every machine that it is to make.
+        """
+        self.machines.keep_health_check(pool)
+        owner = self.copies.find(NODE_POOLS, *split(pool))
+        if owner is None or "deletionTimestamp" in owner["metadata"]:
+            return
+        for pair in self.machines.list_lacking(pool):
+            revision = self.revisions.find(pool, pair)
+            if revision is not None:
+                self.infrastructure.keep(pool, owner, revision)
 
     def drop_lost_pairs(self, pool: str) -> bool:
         """Delete the pairs of a pool that nobody can use any more; return whether there was one."""

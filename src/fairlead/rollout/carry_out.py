@@ -106,8 +106,9 @@ def _carry_out_secret(step: SecretStep, hands: Hands) -> None:
                 UserData(pool=hands.pool, id=step.id, token=token, stub=hands.stub)
             )
         case DeletePair():
-            hands.secrets.delete_user_data(hands.pool, step.id)
+            # The token first: whoever revived the pair meanwhile wrote that, and is noticed by it.
             hands.secrets.delete_token(hands.pool, step.id)
+            hands.secrets.delete_user_data(hands.pool, step.id)
         case RotateToken() | ReviveToken() | ExpireToken() | ServeRevision():
             changed = _changed(_token(hands, step.id), step, hands)
             hands.secrets.write_token(changed)

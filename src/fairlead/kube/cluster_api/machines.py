@@ -81,6 +81,19 @@ class KubeMachines:
         }
         return tuple(sorted(named - {""}))
 
+    def list_lacking(self, pool: str) -> tuple[str, ...]:
+        """Return the pairs that Cluster API is to make machines of, and has not made yet."""
+        lacking, known = set(), set()
+        for one in self._copies.list_of(MACHINE_SETS, pool):
+            known.add(pair_of(_told(one), pool))
+            if one["spec"].get("replicas", 0) > (one.get("status") or {}).get("replicas", 0):
+                lacking.add(pair_of(_told(one), pool))
+        found = self._copies.find(MACHINE_DEPLOYMENTS, *split(pool))
+        # Without a status Cluster API has not looked at it yet.
+        if found is not None and found["spec"].get("replicas") and found.get("status"):
+            lacking |= {pair_of(_told(found), pool)} - known
+        return tuple(sorted(lacking - {""}))
+
     def find_template(self, pool: str) -> Template | None:
         """Return the pool's template, or None. Raises InputError if another owns its name."""
         found = self._find(pool)
