@@ -10,6 +10,7 @@ import contextlib
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
 from fairlead.errors import FairleadError
 from fairlead.kube.answer import Object
@@ -71,6 +72,23 @@ class JobNodes:
             with contextlib.suppress(FairleadError):
                 for pod in self._client.list_all(PODS, KUBE_SYSTEM, LABEL)[0]:
                     self._step(pod)
+            for node in {asked.node for asked in self.ran}:
+                with contextlib.suppress(FairleadError):
+                    self._say_ready(node)
+
+    def _say_ready(self, node: str) -> None:
+        """Say that the kubelet of a node that ran a Job lives, as it says every now and then."""
+        found = self._client.find(NODES, node)
+        if found is None:
+            return
+        now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        conditions = [
+            {**one, "lastHeartbeatTime": now} if one["type"] == "Ready" else one
+            for one in found["status"].get("conditions", ())
+        ]
+        if conditions != found["status"].get("conditions", ()):
+            status = {**found["status"], "conditions": conditions}
+            self._client.replace(NODES, {**found, "status": status}, "status")
 
     def _step(self, pod: Object) -> None:
         uid, node = pod["metadata"]["uid"], pod["spec"]["nodeName"]

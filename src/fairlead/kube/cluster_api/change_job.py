@@ -8,6 +8,7 @@ second run ends as the first did.
 
 from __future__ import annotations
 
+from datetime import datetime
 from hashlib import sha256
 
 from fairlead.contract.boot_document import BootDocument, render_boot_document
@@ -121,6 +122,18 @@ def end_of(job: Object) -> str:
         if one["type"] in ("Complete", "Failed") and one["status"] == "True":
             return str(one["type"])
     return ""
+
+
+def ended_at(job: Object) -> datetime:
+    """Return when a Job was complete."""
+    status = job.get("status") or {}
+    moments = [
+        one["lastTransitionTime"]
+        for one in status.get("conditions") or ()
+        if one["type"] == "Complete" and one.get("lastTransitionTime")
+    ]
+    told = status.get("completionTime") or next(iter(moments), job["metadata"]["creationTimestamp"])
+    return datetime.fromisoformat(told)
 
 
 def problem_of(job: Object, pods: list[Object]) -> str:

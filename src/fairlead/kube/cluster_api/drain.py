@@ -7,15 +7,21 @@ Nothing is remembered: whoever drains looks at the node again, and asks again fo
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 
-from fairlead.errors import UnavailableError
+from fairlead.errors import InputError, UnavailableError
 from fairlead.kube.answer import Object
 from fairlead.kube.client import KubeClient
-from fairlead.kube.resource import GROUP, NODES, PODS
+from fairlead.kube.resource import GROUP, LEASES, NODES, PODS
 
 # On a Node that we made unschedulable: another one's cordon is not ours to take back.
 CORDONED = f"{GROUP}/cordoned-for"
+
+# Where kubelets keep their leases, and within how long they notice what became of them: two looks.
+NODE_LEASES = "kube-node-lease"
+LOOKS_AT_ITSELF = timedelta(seconds=20)
 
 MIRROR = "kubernetes.io/config.mirror"
 ENDED = ("Succeeded", "Failed")
@@ -44,10 +50,24 @@ def uncordon(client: KubeClient, node: str) -> None:
         _write(client, found, {}, is_closed=False)
 
 
-def is_ready(client: KubeClient, node: str) -> bool:
-    """Say whether the kubelet of a node says that it is ready."""
+def is_ready_since(client: KubeClient, node: str, moment: datetime) -> bool:
+    """
+    Say whether the kubelet of a node said after this moment that it is ready.
+
+    What it said before stands there for 40 seconds after it died. One that lives says it again when
+    it starts and when something of it changes, else every five minutes; it renews its lease all the
+    time, and by LOOKS_AT_ITSELF it would have said that it is not ready.
+    """
     conditions = (_read(client, node).get("status") or {}).get("conditions") or ()
-    return any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
+    ready = [one for one in conditions if one["type"] == "Ready" and one["status"] == "True"]
+    if not ready:
+        return False
+    if _is_after(ready[0].get("lastHeartbeatTime"), moment):
+        return True
+    with suppress(InputError):  # not every kubeconfig may read leases
+        lease = client.find(LEASES, node, NODE_LEASES) or {}
+        return _is_after((lease.get("spec") or {}).get("renewTime"), moment + LOOKS_AT_ITSELF)
+    return False
 
 
 def drain(client: KubeClient, node: str) -> Drained:
@@ -63,6 +83,10 @@ def drain(client: KubeClient, node: str) -> Drained:
         if refused := client.evict(name, namespace, metadata["uid"]):
             blocked.append(f"pod {namespace}/{name}: {refused}")
     return Drained(len(left), _told(blocked))
+
+
+def _is_after(text: str | None, moment: datetime) -> bool:
+    return bool(text) and datetime.fromisoformat(str(text)) > moment
 
 
 def _told(blocked: Iterable[str]) -> str:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from fairlead.controller.attempt import says_of
 from fairlead.errors import ConflictError, FairleadError, InputError, UnavailableError
@@ -21,11 +21,12 @@ from fairlead.kube.cluster_api.change_job import (
     change_job,
     document_secret,
     end_of,
+    ended_at,
     job_name,
     problem_of,
 )
 from fairlead.kube.cluster_api.deployment import machine_of
-from fairlead.kube.cluster_api.drain import cordon, drain, is_ready, uncordon
+from fairlead.kube.cluster_api.drain import cordon, drain, is_ready_since, uncordon
 from fairlead.kube.cluster_api.in_place import (
     CHANGE,
     HEADING_FOR,
@@ -42,6 +43,9 @@ from fairlead.kube.names import owner_of
 from fairlead.kube.resource import JOBS, MACHINES, PODS, SECRETS
 from fairlead.kube.secrets import KubeSecrets
 from fairlead.rollout.machines import Machine
+
+# How long a kubelet may be silent after a change until that is told.
+SILENT_FOR = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +191,7 @@ class Updater:
             return  # of an earlier change; it goes first
         end = end_of(job)
         if end == "Complete":
-            self._finish(node)
+            self._finish(node, change, job)
             return
         if not end:
             self._give_document(node, job)
@@ -212,10 +216,12 @@ class Updater:
                 return
         raise UnavailableError(f"its user data {node.machine.heading_for} is not there yet")
 
-    def _finish(self, node: _Node) -> None:
+    def _finish(self, node: _Node, change: Change, job: Object) -> None:
         """Give the node back, then say that the machine has what it headed for."""
-        client = node.workload.client
-        if not is_ready(client, node.name):
+        client, ended = node.workload.client, ended_at(job)
+        if not is_ready_since(client, node.name, ended):
+            if self._now() >= ended + SILENT_FOR:
+                self._tell_at(node, change, "its kubelet has not been ready since its change ended")
             return
         uncordon(client, node.name)
         done = {REVISION: node.machine.heading_for, HEADING_FOR: None, CHANGE: None}
