@@ -8,6 +8,7 @@ what its machines become is written there as the driver of the embedded edge wri
 from __future__ import annotations
 
 import copy
+import json
 import os
 import shutil
 import tempfile
@@ -86,7 +87,7 @@ class StoredWorld(SimWorld):
         self._copies: list[StoredWorld] = []
         self.directory = StateDirectory(Path(tempfile.mkdtemp(prefix="fairlead-world-")))
         self.directory.make()
-        (self.directory.secrets / "registry-login").write_text("user:password")
+        (self.directory.secrets / "registry-login").write_text('{"auths": {}}')
         self._open()
 
     def _open(self) -> None:
@@ -216,7 +217,7 @@ class StoredWorld(SimWorld):
         content = documents.resolved.pull_secret
         if content and not content.startswith("sha256:"):
             path = self.directory.secrets / "registry-login"
-            path.write_text(content)
+            path.write_text(json.dumps({"auths": {content: {}}}))
             os.utime(path, (0, 0))  # not only a moment ago
             self.edge.pools.markers()  # the loop looks before every pass
         if documents.is_leaving:

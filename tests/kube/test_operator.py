@@ -1,10 +1,11 @@
 """NodePools on a real API server, their machines by Cluster API's own controllers."""
 
 import time
+from typing import Any
 
 import pytest
 
-from fairlead.kube.resource import NODE_POOLS, PLATFORM_CONFIGS
+from fairlead.kube.resource import NODE_POOLS, PLATFORM_CONFIGS, SECRETS
 from kube.cluster import TestCluster
 from kube.cluster_api import Provider, log_of
 from kube.fleet import NAMESPACE, Fleet, wait_until
@@ -96,6 +97,28 @@ def test_a_deleted_pool_goes_with_its_machines_and_secrets(fleet: Fleet) -> None
     wait_until(lambda: fleet.admin.find(NODE_POOLS, "gone", NAMESPACE) is None)
     wait_until(lambda: fleet.machines("gone") == [])
     wait_until(lambda: fleet.secrets("gone") == [])
+
+
+def test_a_pull_secret_that_goes_bad_replaces_nobody_and_is_named(fleet: Fleet) -> None:
+    login = {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": "login", "namespace": NAMESPACE},
+    }
+    key = ".dockerconfigjson"
+    fleet.admin.apply(SECRETS, {**login, "stringData": {key: '{"auths": {}}'}}, manager="owner")
+    named: dict[str, Any] = {"pullSecret": {"name": "login"}, "secretContent": "Roll"}
+    fleet.declare("login", **named)
+    fleet.settle("login")
+    before = fleet.deployment("login")["spec"]["template"]
+
+    fleet.admin.apply(SECRETS, {**login, "stringData": {key: "not-json"}}, manager="owner")
+    fleet.declare("login", **named, labels={"a": "b"})  # a pass is made for it
+
+    said = "the Secret login in default, the pool's pull secret, is no JSON (expected a Docker"
+    wait_until(lambda: said in fleet.pool("login")["status"]["sentence"])
+    assert fleet.state("login") == "Blocked"
+    assert fleet.deployment("login")["spec"]["template"] == before
 
 
 def test_a_template_that_nobody_has_is_named_in_the_status(fleet: Fleet) -> None:

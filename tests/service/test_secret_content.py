@@ -62,6 +62,9 @@ def told(plane: StoredPlane) -> tuple[str, str]:
     return found.state.value, found.summary
 
 
+LOGIN = '{"auths": {"r.example": {"auth": "hunter3"}}}'
+RENEWED = '{"auths": {"r.example": {"auth": "hunter4"}}}'
+
 OTHER = pool_document(pullSecret={"name": "other-login"})
 
 
@@ -98,7 +101,7 @@ def test_a_file_that_comes_later_does_what_was_said_and_no_more(
     )
     keep(plane, platform_document(controlPlaneImage="cp@sha256:bb"))
 
-    write(plane, "user:password", "other-login")
+    write(plane, LOGIN, "other-login")
     plane.settle()
 
     assert not set(before) & set(plane.names())
@@ -117,7 +120,7 @@ def test_a_new_pool_is_planned_before_its_file_is_there(fresh: StoredPlane) -> N
     fresh.settle()
     assert fresh.names() == []
 
-    write(fresh, "user:password", "other-login")
+    write(fresh, LOGIN, "other-login")
     fresh.settle()
 
     assert len(fresh.names()) == 3
@@ -160,7 +163,7 @@ def test_a_changed_file_is_noticed_by_the_loop_and_does_what_the_owner_declared(
     before = set(plane.names())
     assert run(plane, loop) == 0
 
-    write(plane, "renewed")
+    write(plane, RENEWED)
     assert told(plane)[0] == "Settled", "nothing is told before a pass may act on it"
     assert run(plane, loop) > 0
 
@@ -169,13 +172,55 @@ def test_a_changed_file_is_noticed_by_the_loop_and_does_what_the_owner_declared(
     assert run(plane, loop) == 0
 
 
+def test_a_file_that_goes_bad_replaces_nobody_and_one_that_can_be_used_does(
+    plane: StoredPlane,
+) -> None:
+    keep(plane, pool_document(secretContent="Roll"))
+    loop = loop_of(plane)
+    run(plane, loop)
+    before = plane.names()
+
+    write(plane, "not-json")
+    run(plane, loop)
+
+    assert plane.names() == before
+    assert told(plane) == ("Blocked", "blocked: no machine will be replaced")
+    _, plan = proposed(plane, pool_document(secretContent="Roll"))
+    assert (plan.machines, [wait.says for wait in plan.waits]) == (
+        (),
+        [
+            "the pull secret registry-login is no JSON (expected a Docker config file, "
+            '{"auths": {REGISTRY: {"auth": ...}}}); '
+            f"write another to {plane.directory.secrets}/registry-login"
+        ],
+    )
+    write(plane, RENEWED)
+    run(plane, loop)
+    assert not set(before) & set(plane.names())
+    assert told(plane)[0] == "Settled"
+
+
+def test_a_pool_whose_file_went_bad_is_scaled(plane: StoredPlane) -> None:
+    keep(plane, pool_document())
+    loop = loop_of(plane)
+    run(plane, loop)
+    write(plane, "not-json")
+    run(plane, loop)
+
+    keep(plane, pool_document(replicas=5))
+    run(plane, loop)
+
+    assert len(plane.names()) == 5
+    assert told(plane)[0] == "Blocked"
+
+
 def test_a_changed_file_waits_for_the_window_like_any_intent(plane: StoredPlane) -> None:
     windows = {"windows": [{"start": "22:00", "duration": "4h"}]}
     keep(plane, pool_document(secretContent="Roll", rollout=windows))
     loop = loop_of(plane)
     run(plane, loop)
     before = plane.names()
-    write(plane, "renewed")
+    write(plane, RENEWED)
 
     run(plane, loop)
 

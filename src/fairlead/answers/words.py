@@ -45,7 +45,7 @@ class WaitFor(enum.Enum):
     PAUSE = "Paused"
     WINDOW = "OutsideWindow"
     HALT = "Halted"
-    INPUT = "InputMissing"  # a file that a pool names is not there
+    INPUT = "InputMissing"  # a file that a pool names is not there, or no use
     PLAN = "PlanExceeded"
     REPAIR = "TooManyUnhealthy"  # autoRepair gave up
     SOAK = "Soaking"

@@ -52,7 +52,7 @@ from fairlead.kube.status import (
     stamped_by_pass,
     status_fields,
 )
-from fairlead.payload.pool_secrets import PoolSecrets, named_in, put_secrets
+from fairlead.payload.pool_secrets import PoolSecrets, named_in, put_secrets, why_unfit
 from fairlead.revision.revision import Revision
 from fairlead.rollout.approval import Approval
 from fairlead.rollout.fixes import Fixes, no_fixes
@@ -254,10 +254,9 @@ class KubePools:
         for field in SECRET_FIELDS:
             name = named_in(document, field)
             try:
-                content = self.read_secret(namespace, field, name) if name else b""
+                digests[field] = self.digest_of(namespace, field, name) if name else ""
             except InputError as error:
                 return Resolved(problem=str(error), field=f"spec.{field}.name")
-            digests[field] = f"sha256:{sha256(content).hexdigest()}" if name else ""
         return Resolved(pull_secret=digests["pullSecret"], trust_bundle=digests["trustBundle"])
 
     def is_moved_by_secrets(self, pool: str) -> bool:
@@ -271,6 +270,14 @@ class KubePools:
             return False
         is_blocked = (found.get("status") or {}).get("state") == PoolState.BLOCKED.value
         return is_blocked or found["spec"].get("secretContent") in ("Drift", "Roll")
+
+    def digest_of(self, namespace: str, field: str, name: str) -> str:
+        """Return the digest of a Secret. Raises InputError if no machine could use it, too."""
+        content = self.read_secret(namespace, field, name)
+        if why := why_unfit(field, content):
+            says, _ = SECRET_FIELDS[field]
+            raise InputError(f"the Secret {name} in {namespace}, the pool's {says}, {why}")
+        return f"sha256:{sha256(content).hexdigest()}"
 
     def read_secret(self, namespace: str, field: str, name: str) -> bytes:
         """Return what a field of a pool names. Raises InputError if it cannot be had."""

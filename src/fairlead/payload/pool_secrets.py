@@ -57,6 +57,16 @@ def put_secrets(document: dict[str, Any], secrets: PoolSecrets) -> None:
         _found(document, "fairlead", {}).pop(TRUST_BUNDLE_NAME, None)
 
 
+def why_unfit(field: str, content: bytes) -> str:
+    """Return why no machine could use what a field of a pool names, and what is expected; or ''."""
+    read = _logins_of if field == "pullSecret" else _certificates_of
+    try:
+        read(content)
+    except InputError as error:
+        return error.problem + (f" ({error.hint})" if error.hint else "")
+    return ""
+
+
 def _found(document: dict[str, Any], name: str, empty: Any) -> Any:
     found = document.setdefault(name, empty)
     if not isinstance(found, type(empty)):

@@ -59,7 +59,7 @@ def _from_plan(_stuck: Stuck) -> tuple[Way, ...]:
 
 def _from_input(stuck: Stuck) -> tuple[Way, ...]:
     command = f"fairlead explain {stuck.pool.name}"
-    return (Way(command=command, says="names the file; once it is there, the pool goes on"),)
+    return (Way(command=command, says="names the file; once it can be used, the pool goes on"),)
 
 
 def _from_owner(stuck: Stuck) -> tuple[Way, ...]:

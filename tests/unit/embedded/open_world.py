@@ -58,7 +58,7 @@ def open_world(path: Path, clock: Clock | None = None) -> Iterator[EmbeddedWorld
     clock = clock or Clock()
     with open_store(path) as store:
         directory = StateDirectory(path)
-        (directory.secrets / "registry-login").write_text("user:password")
+        (directory.secrets / "registry-login").write_text('{"auths": {}}')
         yield EmbeddedWorld(store, directory, OWN_STUB, lambda: clock.now)
 
 

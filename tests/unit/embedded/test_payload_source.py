@@ -193,7 +193,7 @@ def test_secrets_are_read_anew_for_every_machine_and_kept_nowhere(
 
     second = source.payloads.find_secrets(POOL, revision)
 
-    assert (first.pull_secret, first.trust_bundle) == (b"user:password", b"PEM of the company")
+    assert (first.pull_secret, first.trust_bundle) == (b'{"auths": {}}', b"PEM of the company")
     assert second.pull_secret == b"renewed-pass-word"
     holders = [
         path.name

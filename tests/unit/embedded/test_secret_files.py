@@ -29,14 +29,14 @@ def test_a_change_is_seen_at_the_next_look_and_not_before(
     files: SecretFiles, tmp_path: Path
 ) -> None:
     write(tmp_path / "login", "one")
-    assert files.seen("login") == ONE
+    assert files.seen("login").digest == ONE
     number = files.look()
 
     write(tmp_path / "login", "two")
 
-    assert (files.seen("login"), files.digest("login")) == (ONE, TWO)
+    assert (files.seen("login").digest, files.present("login").digest) == (ONE, TWO)
     assert files.look() == number + 1
-    assert files.seen("login") == TWO
+    assert files.seen("login").digest == TWO
     assert files.look() == number + 1
 
 
@@ -47,11 +47,11 @@ def test_a_file_that_is_being_written_is_left_alone_until_it_rests(
     files.seen("login")
     number = files.look()
     write(tmp_path / "login", "tw", age_s=0.0)
-    assert (files.look(), files.seen("login")) == (number, ONE)
+    assert (files.look(), files.seen("login").digest) == (number, ONE)
 
     write(tmp_path / "login", "two", age_s=2.0)
 
-    assert (files.look(), files.seen("login")) == (number + 1, TWO)
+    assert (files.look(), files.seen("login").digest) == (number + 1, TWO)
 
 
 def test_what_was_first_seen_while_it_was_written_is_read_again_once_it_rests(
@@ -66,7 +66,7 @@ def test_what_was_first_seen_while_it_was_written_is_read_again_once_it_rests(
     assert files.look() == 0
     time.sleep(max(0.0, path.stat().st_mtime + 1.01 - time.time()))
 
-    assert (files.look(), files.seen("login")) == (1, ONE)
+    assert (files.look(), files.seen("login").digest) == (1, ONE)
 
 
 def test_a_file_that_rests_is_read_once(
@@ -82,7 +82,7 @@ def test_a_file_that_rests_is_read_once(
     monkeypatch.setattr(files, "read", unread)
 
     assert [files.look(), files.look()] == [0, 0]
-    assert (files.seen("login"), files.digest("login")) == (ONE, ONE)
+    assert (files.seen("login").digest, files.present("login").digest) == (ONE, ONE)
 
 
 def test_a_file_that_comes_or_goes_is_a_change(files: SecretFiles, tmp_path: Path) -> None:
@@ -93,10 +93,10 @@ def test_a_file_that_comes_or_goes_is_a_change(files: SecretFiles, tmp_path: Pat
     write(tmp_path / "login", "one")
     with pytest.raises(FileNotFoundError):
         files.seen("login")
-    assert (files.look(), files.seen("login")) == (1, ONE)
+    assert (files.look(), files.seen("login").digest) == (1, ONE)
 
     (tmp_path / "login").unlink()
-    assert files.seen("login") == ONE
+    assert files.seen("login").digest == ONE
     assert files.look() == 2
     with pytest.raises(FileNotFoundError):
         files.seen("login")
@@ -115,7 +115,7 @@ def test_a_pipe_of_that_name_stops_nobody(files: SecretFiles, tmp_path: Path) ->
     os.mkfifo(tmp_path / "login")
 
     with pytest.raises(OSError, match="it is not a file"):
-        files.digest("login")
+        files.present("login")
     with pytest.raises(OSError, match="it is not a file"):
         files.seen("login")
     assert files.look() == 0
@@ -123,7 +123,7 @@ def test_a_pipe_of_that_name_stops_nobody(files: SecretFiles, tmp_path: Path) ->
 
 @pytest.mark.parametrize("name", ["../fairlead.db", "/etc/hostname", "..", ".", "a/b", "a\0"])
 def test_a_name_that_leads_elsewhere_is_not_looked_at(files: SecretFiles, name: str) -> None:
-    for ask in (files.read, files.digest, files.seen):
+    for ask in (files.read, files.present, files.seen):
         with pytest.raises(ValueError, match=r".*"):
             ask(name)
     assert files.look() == 0

@@ -143,6 +143,8 @@ def test_the_platforms_document_itself_stays_as_it_was_written(world: EmbeddedWo
 
 # Files that pools name.
 
+CERTIFICATE = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
+
 
 def resolved(world: EmbeddedWorld, **spec: Any) -> Resolved:
     world.pools.write_pool(pool_document(**spec))
@@ -150,11 +152,11 @@ def resolved(world: EmbeddedWorld, **spec: Any) -> Resolved:
 
 
 def test_the_content_of_named_secrets_is_a_digest(world: EmbeddedWorld, tmp_path: Path) -> None:
-    (tmp_path / "secrets" / "company-ca").write_text("PEM")
+    (tmp_path / "secrets" / "company-ca").write_text(CERTIFICATE)
 
     assert resolved(world, trustBundle={"name": "company-ca"}) == Resolved(
-        pull_secret="sha256:c91b1d6acd383c44c4ec20c9723e758c31182a1f4f0231d63d91259a2ea14b9d",
-        trust_bundle="sha256:384fb9a44fabe158be2757b9b8d8f67029f2280fcc1776ab2a53103e6f0c582d",
+        pull_secret="sha256:6ebbb5f958771f113c4318cdb79b52f6dcc0d01d4695fc04473a56f68f294440",
+        trust_bundle="sha256:7cc358aa45100f42d57b76e9b235253bfc6fc830b3e45858d2bc473657aae3f7",
     )
 
 
@@ -166,6 +168,35 @@ def test_a_secret_that_is_not_there_says_which_file_to_write(
     assert resolved(world).problem == (
         "the pull secret registry-login cannot be read (No such file or directory); "
         f"write it to {tmp_path}/secrets/registry-login"
+    )
+
+
+@pytest.mark.parametrize(
+    ("field", "content", "why"),
+    [
+        (
+            "pullSecret",
+            "user:password",
+            "the pull secret other is no JSON (expected a Docker config file, "
+            '{"auths": {REGISTRY: {"auth": ...}}})',
+        ),
+        (
+            "trustBundle",
+            '{"auths": {}}',
+            "the trust bundle other holds no certificate (expected PEM: -----BEGIN "
+            "CERTIFICATE----- ...)",
+        ),
+        ("trustBundle", CERTIFICATE[:-30], "the trust bundle other ends within a certificate"),
+    ],
+)
+def test_a_secret_that_no_machine_could_use_says_which_file_and_what_is_expected(
+    world: EmbeddedWorld, tmp_path: Path, field: str, content: str, why: str
+) -> None:
+    (tmp_path / "secrets" / "other").write_text(content)
+
+    assert resolved(world, **{field: {"name": "other"}}) == Resolved(
+        problem=f"{why}; write another to {tmp_path}/secrets/other",
+        field=f"spec.{field}.name",
     )
 
 

@@ -68,6 +68,7 @@ def test_a_held_platform_change_is_nothing_to_wait_for() -> None:
         ("EverythingStopped", "fairlead platform set stopEverything=false"),
         ("WaitsForOwner", "fairlead machine delete workers-2"),
         ("PlanExceeded", "fairlead apply -f FILE"),
+        ("InputMissing", "fairlead explain workers"),
     ],
 )
 def test_what_only_a_person_can_end_ends_the_following(reason: str, command: str) -> None:

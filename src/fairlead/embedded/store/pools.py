@@ -3,7 +3,7 @@ Pools in SQLite: what is declared, what the controller remembers, what the owner
 
 The platform's document is kept as it was written; a pass reads it with this edge's own address
 where the platform names none. Secrets are files beside the database (secret_files.py): a pass
-sees their digests, and their content is read when a machine is served.
+sees their digests and whether machines could use them; their content is read when one is served.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 from fairlead.answers.pool import KeptDocument, PoolStatus
 from fairlead.controller.observe import PoolDocuments, Resolved
 from fairlead.embedded.store.database import Store
-from fairlead.embedded.store.secret_files import SecretFiles
+from fairlead.embedded.store.secret_files import SECRET_FIELDS, Content, SecretFiles
 from fairlead.errors import ConflictError, InputError, InvariantError
 from fairlead.inputs.declared import declared_pool
 from fairlead.inputs.leaf import Json, Leaves, Problem
@@ -26,9 +26,6 @@ from fairlead.kept_text import parse_document, render_document, render_value
 from fairlead.payload.pool_secrets import PoolSecrets, named_in, put_secrets
 from fairlead.rollout.approval import Approval
 from fairlead.rollout.record import PoolRecord
-
-# Fields of a pool that name a file, and what a person calls it.
-SECRET_FIELDS = {"pullSecret": "pull secret", "trustBundle": "trust bundle"}
 
 # What must be gone before its pool is.
 _LEFT = (
@@ -110,7 +107,7 @@ class StoredPools:
         return PoolDocuments(
             pool=pool,
             platform=with_stub(platform, self._stub),
-            resolved=self._resolve(pool, self._files.digest),
+            resolved=self._resolve(pool, self._files.present),
         )
 
     def write_pool(self, document: Json, actor: str = "") -> None:
@@ -281,15 +278,19 @@ class StoredPools:
             return Problem(f"{error.field}.name", error.problem + hint) if error.field else None
         return None
 
-    def _resolve(self, document: Json, digest_of: Callable[[str], str]) -> Resolved:
+    def _resolve(self, document: Json, content_of: Callable[[str], Content]) -> Resolved:
         found: dict[str, str] = {}
         for field, says in SECRET_FIELDS.items():
-            name = named_in(document, field)
+            name, problem = named_in(document, field), ""
             try:
-                found[field] = digest_of(name) if name else ""
+                content = content_of(name) if name else None
             except (OSError, ValueError) as error:
-                problem = self._why_unread(name, says, error)
+                content, problem = None, self._why_unread(name, says, error)
+            if content and (why := content.unfit.get(field)):
+                problem = f"the {says} {name} {why}; write another to {self._secrets / name}"
+            if problem:
                 return Resolved(problem=problem, field=f"spec.{field}.name")
+            found[field] = content.digest if content else ""
         return Resolved(pull_secret=found["pullSecret"], trust_bundle=found["trustBundle"])
 
     def _why_unread(self, name: str, says: str, error: OSError | ValueError) -> str:

@@ -1,10 +1,10 @@
 """
 The files that pools name, below one directory: what they hold, and whether that changed.
 
-What passes and answers see of a file is its digest at the last look, so that nothing is told of a
-change before a pass may act on it. A look costs one stat per file that a pool names; a file is
-read again only if its stat differs, and once it was left alone for a moment: half of a file that
-somebody is writing must not replace machines.
+What passes and answers see of a file is its digest at the last look, and whether machines could
+use it, so that nothing is told of a change before a pass may act on it. A look costs one stat per
+file that a pool names; a file is read again only if its stat differs, and once it was left alone
+for a moment: half of a file that somebody is writing must not replace machines.
 """
 
 from __future__ import annotations
@@ -12,9 +12,15 @@ from __future__ import annotations
 import os
 import stat
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
+
+from fairlead.payload.pool_secrets import why_unfit
+
+# Fields of a pool that name a file, and what a person calls it.
+SECRET_FIELDS = {"pullSecret": "pull secret", "trustBundle": "trust bundle"}
 
 # Seconds since the last write after which a file is taken to be whole.
 QUIET_S = 1.0
@@ -23,11 +29,19 @@ NO_FILE = "it is not a file"
 
 
 @dataclass(frozen=True, slots=True)
+class Content:
+    """What a file holds. unfit: why no machine could use it, by the field that would name it."""
+
+    digest: str
+    unfit: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
 class _Known:
     """A file at the last look. stamp: what its stat said, or None to look once more."""
 
     stamp: tuple[int, ...] | None
-    digest: str = ""
+    content: Content | None = None
     error: tuple[int, str] | None = None
 
 
@@ -48,21 +62,21 @@ class SecretFiles:
                 raise OSError(0, NO_FILE)
             return file.read()
 
-    def digest(self, name: str) -> str:
-        """Return the digest of what a file holds now. Raises as read does."""
+    def present(self, name: str) -> Content:
+        """Return what a file holds now. Raises as read does."""
         known = self._known.get(name)
-        if known and known.stamp and known.digest and known.stamp == self._stamp(name):
-            return known.digest
-        return "sha256:" + sha256(self.read(name)).hexdigest()
+        if known and known.stamp and known.content and known.stamp == self._stamp(name):
+            return known.content
+        return _content_of(self.read(name))
 
-    def seen(self, name: str) -> str:
-        """Return the digest at the last look, which is now if it is asked for the first time."""
+    def seen(self, name: str) -> Content:
+        """Return what it held at the last look, which is now if it is asked for the first time."""
         known = self._known.get(name)
         if known is None:
             known = self._known[name] = self._look_at(name)
-        if known.error:
-            raise OSError(*known.error)
-        return known.digest
+        if known.content is None:
+            raise OSError(*(known.error or ()))
+        return known.content
 
     def look(self) -> int:
         """Look at every file that was asked for; return a number that goes up if one changed."""
@@ -72,14 +86,14 @@ class SecretFiles:
                 continue
             found = self._look_at(name)
             self._known[name] = found
-            self._changes += (found.digest, found.error) != (known.digest, known.error)
+            self._changes += (found.content, found.error) != (known.content, known.error)
         return self._changes
 
     def _look_at(self, name: str) -> _Known:
         stamp = self._stamp(name)
         kept = None if _is_young(stamp) else stamp
         try:
-            return _Known(kept, "sha256:" + sha256(self.read(name)).hexdigest())
+            return _Known(kept, _content_of(self.read(name)))
         except OSError as error:
             return _Known(kept, error=(error.errno or 0, error.strerror or NO_FILE))
 
@@ -95,6 +109,12 @@ class SecretFiles:
         if name != Path(name).name or name in (".", "..") or "\0" in name:
             raise ValueError(name)
         return self._directory / name
+
+
+def _content_of(content: bytes) -> Content:
+    faults = {field: why_unfit(field, content) for field in SECRET_FIELDS}
+    unfit = {field: why for field, why in faults.items() if why}
+    return Content("sha256:" + sha256(content).hexdigest(), unfit)
 
 
 def _is_young(stamp: tuple[int, ...]) -> bool:
