@@ -100,7 +100,9 @@ def _refuse_unreadable(pools: Sequence[PoolAnswer]) -> None:
 
 def _why_stuck(client: Client, pool: PoolAnswer) -> str:
     """Return why a pool cannot become ready until somebody acts, and how; '' if it can."""
-    if pool.state not in (PoolState.BLOCKED, PoolState.HELD):
+    # What waits for moments alone goes on by itself: its verdict need not be asked for.
+    is_held = pool.state in (PoolState.BLOCKED, PoolState.HELD)
+    if not is_held and all(wait.until for wait in pool.waits):
         return ""
     verdict = client.pool(pool.name).verdict
     if verdict.needs:
