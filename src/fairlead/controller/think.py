@@ -61,6 +61,7 @@ def think(seen: Snapshot, now: datetime) -> Thought:
         approved=approved,
         wake=wake_of(wanted, facts, secrets),
         status=status_of(wanted, facts),
+        desired=desired if isinstance(desired, Revision) and not wanted.is_leaving else None,
     )
     return told(thought, wanted, facts)
 

@@ -9,6 +9,7 @@ from fairlead.answers.pool import PoolStatus
 from fairlead.answers.wait import Wait
 from fairlead.decision.decision import Decision
 from fairlead.inputs.platform_inputs import Stub
+from fairlead.revision.revision import Revision
 from fairlead.rollout.approval import Approval
 from fairlead.rollout.policy import Policy
 from fairlead.rollout.record import PoolRecord
@@ -25,7 +26,9 @@ class Thought:
     what it names exists; then: those after it. shown: what the rollout would do as a whole, also
     if something holds it. approved: the plan that binds it, or None. wake: when to look again
     even if nothing happens. cause: why machines are made. status and record are None if they are
-    to stay as they are. is_over: nothing of a deleted pool is left; it is to be forgotten.
+    to stay as they are. desired: what the documents ask for now, also where a rollout goes to what
+    was approved before; None if that is not known. is_over: nothing of a deleted pool is left; it
+    is to be forgotten.
     lacking: machines that are to be replaced for a fix.
     """
 
@@ -40,6 +43,7 @@ class Thought:
     status: PoolStatus | None
     approved: Approval | None = None
     record: PoolRecord | None = None
+    desired: Revision | None = None
     events: tuple[Event, ...] = ()
     cause: Cause = NO_CAUSE
     is_over: bool = False

@@ -23,7 +23,6 @@ from fairlead.answers.words import PoolState, Strategy
 from fairlead.controller.observe import Snapshot
 from fairlead.controller.roll import not_applied
 from fairlead.controller.thought import Thought
-from fairlead.decision.decision import HoldPlatformChange, ReplaceMachines
 from fairlead.decision.held import HeldChange
 from fairlead.errors import InvariantError
 from fairlead.proposal.plan import bound_plan_of, record_after, whole_plan_of
@@ -142,17 +141,15 @@ def _revision_name(revision: Revision | None) -> RevisionName | None:
 
 def _held_leaves(record: PoolRecord, thought: Thought) -> tuple[HeldLeaf, ...]:
     """Return the platform changes that the pool holds, each with what it changes."""
-    changes = {change.leaf: change for change in _held_back(thought)}
+    changes = {change.leaf: change for change in _held_back(record, thought)}
     return tuple(_held_leaf(held, changes.get(held.leaf)) for held in record.held)
 
 
-def _held_back(thought: Thought) -> tuple[LeafChange, ...]:
-    match thought.decision:
-        case HoldPlatformChange() as hold:
-            return difference_of(hold.running, hold.wanted).platform
-        case ReplaceMachines() as replaced:
-            return replaced.takes_along
-    return ()
+def _held_back(record: PoolRecord, thought: Thought) -> tuple[LeafChange, ...]:
+    # Not of what was decided: an approved rollout leaves out what came later.
+    if not record.held or record.target is None or thought.desired is None:
+        return ()
+    return difference_of(record.target, thought.desired).platform
 
 
 def _held_leaf(held: HeldChange, change: LeafChange | None) -> HeldLeaf:

@@ -18,7 +18,15 @@ from fairlead.telling.machine import differences_of, machine_answer, sentence_ab
 from fairlead.telling.platform import platform_answer
 from fairlead.telling.pool import pool_answer, pool_detail
 from pool_documents import platform_document, pool_document
-from transitions.pool_worlds import POOL, declare, drift, edit, edit_platform, settled_world
+from transitions.pool_worlds import (
+    POOL,
+    approve,
+    declare,
+    drift,
+    edit,
+    edit_platform,
+    settled_world,
+)
 
 
 def fields(answer: object) -> Any:
@@ -131,6 +139,24 @@ def test_a_held_change_is_shown_with_what_it_changes() -> None:
             "after": "cp@sha256:bb",
         }
     ]
+
+
+def test_what_stays_out_of_an_approved_rollout_is_shown_with_what_it_changes() -> None:
+    world = settled_world(rollout={"windows": [{"start": "22:00", "duration": "4h"}]})
+    edit(world, imageBase="202608.01")
+    approve(world)
+    drift(world)
+    world.settle()
+
+    (held,) = pool_of(world)["held"]
+    assert (held["leaf"], held["before"], held["after"]) == (
+        "platform.controlPlaneImage",
+        None,
+        "cp@sha256:bb",
+    )
+
+    drift(world, "cp@sha256:cc")
+    assert pool_of(world)["held"][0]["after"] == "cp@sha256:cc", "before a pass has seen it, too"
 
 
 def test_a_held_change_is_in_the_plan_and_disturbs_nothing() -> None:
