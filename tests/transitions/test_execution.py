@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from fairlead.answers.words import ChangeClass
+from fairlead.answers.words import ChangeClass, EventKind
 from fairlead.controller.reconcile import preview
 from fairlead.sim.world import ControllerKilledError
 from transitions.pool_worlds import (
@@ -86,6 +86,24 @@ def test_a_machine_that_never_joins_is_named_with_its_flight_record() -> None:
     assert world.records[POOL].failed == ("workers-6",)
     message = full_condition(world, "UpdatingConfig").message
     assert "workers-6: never joined; it left no flight record" in message
+
+
+def test_a_machine_that_never_joins_is_an_event_and_no_healthy_node() -> None:
+    world = settled_world()
+    world.fates = ["silent"]
+    edit(world, replicas=4)
+    world.settle()
+    assert full_condition(world, "AllNodesHealthy").message == "1 not ready"
+    assert "MachineFailed" not in event_kinds(world)
+
+    world.clock.advance(timedelta(minutes=20))
+    world.settle()
+
+    assert condition(world, "AllNodesHealthy") == ("False", "NodesUnhealthy")
+    says = "workers-5: never joined; it left no flight record"
+    assert full_condition(world, "AllNodesHealthy").message == says
+    told = [one.says for one in world.read_events(POOL) if one.kind is EventKind.MACHINE_FAILED]
+    assert told == ["workers-5 failed: never joined; it left no flight record."]
 
 
 def test_a_drain_that_does_not_end_is_said() -> None:

@@ -38,6 +38,7 @@ def told(thought: Thought, wanted: Wanted, facts: PoolFacts) -> Thought:
         machines=facts.machines,
         cause=cause,
         declared_by=seen.documents.asked_by,
+        policy=wanted.policy,
         now=now,
     )
     events = events_of(passed)

@@ -19,7 +19,7 @@ from fairlead.rollout.adoption import DONE, ended, lacking_in
 from fairlead.rollout.edge import watch_edge
 from fairlead.rollout.machines import Template
 from fairlead.rollout.plan import MachinePlan, plan_machines
-from fairlead.rollout.progress import Progress, progress_of
+from fairlead.rollout.progress import Progress, failing, progress_of
 from fairlead.rollout.record import PoolRecord
 from fairlead.rollout.repair import with_repairs
 from fairlead.rollout.situation import Situation
@@ -57,7 +57,13 @@ def facts_after(
         fetched=any(machine.booted for machine in wanted.seen.machines),
         not_applied=not_applied(wanted.seen, record),
         lacking=lacking_in(record.adoption, plan.after),
+        failures=_failures(wanted, plan),
     )
+
+
+def _failures(wanted: Wanted, plan: MachinePlan) -> dict[str, str]:
+    found = failing(plan.after, wanted.policy, wanted.now)
+    return {machine.name: failure for machine, failure in found}
 
 
 def _planned(

@@ -5,6 +5,7 @@ Completion is judged by the revision that each machine carries, never by counter
 counter would end a rollout with machines left behind.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -64,7 +65,7 @@ def failure_of(machine: Machine, policy: Policy, now: datetime) -> str:
     not been ready for longer than its owner allows. One that leaves is not: it goes anyway.
     """
     if machine.phase is Phase.FAILED:
-        return machine.problem or "failed without a word"
+        return machine.problem or "it says nothing"
     deadline = deadline_of(machine, policy)
     if machine.is_leaving or deadline is None or deadline > now:
         return ""
@@ -73,6 +74,15 @@ def failure_of(machine: Machine, policy: Policy, now: datetime) -> str:
     if machine.phase is Phase.BOOTING:
         return f"never joined; {machine.problem or 'it left no flight record'}"
     return f"not ready for too long; {machine.problem or 'it says nothing'}"
+
+
+def failing(
+    machines: Iterable[Machine], policy: Policy, now: datetime
+) -> list[tuple[Machine, str]]:
+    """Return the machines that died, each with what of."""
+    others = (one for one in machines if one.phase is not Phase.READY or one.heading_for)
+    found = ((machine, failure_of(machine, policy, now)) for machine in others)
+    return [(machine, failure) for machine, failure in found if failure]
 
 
 def deadline_of(machine: Machine, policy: Policy) -> datetime | None:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from fairlead.answers.wait import Wait
 from fairlead.answers.words import WaitFor
 from fairlead.rollout.machines import Machine
-from fairlead.rollout.progress import failure_of
+from fairlead.rollout.progress import failing
 from fairlead.rollout.record import PoolRecord
 from fairlead.rollout.situation import Situation
 from fairlead.rollout.step import RemoveMachine
@@ -100,6 +100,4 @@ def _most(situation: Situation) -> int:
 
 
 def _failures(situation: Situation, staying: Iterable[Machine]) -> list[tuple[Machine, str]]:
-    policy, now = situation.policy, situation.now
-    found = ((machine, failure_of(machine, policy, now)) for machine in staying)
-    return [(machine, failure) for machine, failure in found if failure]
+    return failing(staying, situation.policy, situation.now)

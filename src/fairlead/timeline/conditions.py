@@ -51,7 +51,8 @@ class PoolFacts:
     refreshes: new machines get held platform changes. problems: why settings cannot be used, or ''.
     repairs: the owner wants machines that died replaced.
     not_applied: leaves that the machines are told and do not apply, each with the reason.
-    lacking: machines that are still to be replaced for a fix.
+    lacking: machines that are still to be replaced for a fix. failures: what machines died of, by
+    name.
     """
 
     decision: Decision
@@ -68,6 +69,7 @@ class PoolFacts:
     fetched: bool = False
     not_applied: Mapping[str, str] = field(default_factory=dict)
     lacking: frozenset[str] = frozenset()
+    failures: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def is_replacing(self) -> bool:
@@ -76,6 +78,7 @@ class PoolFacts:
 
 
 Row = tuple[str, str, str, str]
+Failures = Mapping[str, str]
 
 
 def conditions_of(
@@ -285,18 +288,16 @@ def _valid(facts: PoolFacts) -> Iterator[Row]:
 
 def _machines(facts: PoolFacts) -> Iterator[Row]:
     staying = [machine for machine in facts.machines if not machine.is_leaving]
-    booting = [machine for machine in staying if machine.phase is Phase.BOOTING]
-    sick = [machine for machine in staying if machine.phase in (Phase.FAILED, Phase.NOT_READY)]
-    changing = [one for one in staying if one.is_in_flight and one not in sick]
+    unready = [machine for machine in staying if not machine.is_available]
     if not staying:
         text = "every machine leaves" if facts.machines else "no machines"
         for kind in ("AllMachinesReady", "AllNodesHealthy"):
             yield kind, "False", "NotFound", text
     else:
-        unready = [*booting, *sick, *changing]
-        yield _aggregate("AllMachinesReady", unready, "MachinesNotReady")
-        reason = "NodesUnhealthy" if sick else "WaitingForNodes"
-        yield _aggregate("AllNodesHealthy", unready, reason)
+        yield _aggregate("AllMachinesReady", unready, "MachinesNotReady", facts.failures)
+        is_sick = any(_is_sick(machine, facts) for machine in unready)
+        reason = "NodesUnhealthy" if is_sick else "WaitingForNodes"
+        yield _aggregate("AllNodesHealthy", unready, reason, facts.failures)
     progress = facts.progress
     if isinstance(facts.decision, DeletePool):
         yield "Ready", "False", DELETED, ""
@@ -311,6 +312,10 @@ def _machines(facts: PoolFacts) -> Iterator[Row]:
         yield "Ready", "False", "NotFound", ""
 
 
+def _is_sick(machine: Machine, facts: PoolFacts) -> bool:
+    return machine.phase in (Phase.FAILED, Phase.NOT_READY) or machine.name in facts.failures
+
+
 def _repair(facts: PoolFacts) -> Row:
     kind, stopped = "AutorepairEnabled", facts.record.repair_stopped
     if stopped:
@@ -318,11 +323,12 @@ def _repair(facts: PoolFacts) -> Row:
     return (kind, "True", AS_EXPECTED, "") if facts.repairs else (kind, "False", "NotAsked", "")
 
 
-def _aggregate(kind: str, machines: list[Machine], reason: str) -> Row:
+def _aggregate(kind: str, machines: list[Machine], reason: str, failures: Failures) -> Row:
     if not machines:
         return kind, "True", AS_EXPECTED, ""
     # A machine that only takes its time is counted, not named: its name is drawn after this.
-    told = sorted(f"{machine.name}: {machine.problem}" for machine in machines if machine.problem)
+    known = {machine.name: failures.get(machine.name) or machine.problem for machine in machines}
+    told = sorted(f"{name}: {says}" for name, says in known.items() if says)
     quiet = len(machines) - len(told)
     if quiet:
         told.append(f"{quiet} more not ready" if told else f"{quiet} not ready")

@@ -5,13 +5,15 @@ An event has a key that a repeated pass makes again, so appending after a crash 
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from fairlead.answers.event import CONTROL_PLANE, Event
 from fairlead.answers.words import EventKind, Phase
 from fairlead.decision.explain import listed
 from fairlead.rollout.machines import Machine
+from fairlead.rollout.policy import Policy
+from fairlead.rollout.progress import failing
 from fairlead.rollout.record import Evidence, PoolRecord
 from fairlead.rollout.step import CreateToken, Step
 
@@ -49,7 +51,8 @@ class Passed:
     One pass: the record before and after it, its steps, the machines that it saw and those that it
     leaves behind.
 
-    cause: why it makes machines. declared_by: who asked for what is declared, or ''.
+    cause: why it makes machines. declared_by: who asked for what is declared, or ''. policy: says
+    when a machine counts as failed.
     """
 
     before: PoolRecord
@@ -60,6 +63,7 @@ class Passed:
     machines: tuple[Machine, ...] = ()
     cause: Cause = NO_CAUSE
     declared_by: str = ""
+    policy: Policy = field(default_factory=Policy)
 
 
 def events_of(passed: Passed) -> tuple[Event, ...]:
@@ -73,7 +77,7 @@ def events_of(passed: Passed) -> tuple[Event, ...]:
     booting = (machine.name for machine in passed.seen if machine.phase is Phase.BOOTING)
     machines = (
         *creations_of(after.pool, booting, passed.cause, now),
-        *(event for machine in passed.seen for event in _failure(machine, now)),
+        *(_failure_of(*found, now) for found in failing(passed.seen, passed.policy, now)),
         *(event for machine in passed.machines for event in departure_of(machine, now)),
     )
     told = (
@@ -143,13 +147,17 @@ def removal_of(machine: Machine, now: datetime) -> Event:
     return event.but(asked_by=machine.asked_by)
 
 
-def _failure(machine: Machine, now: datetime) -> Iterator[Event]:
-    if machine.phase is not Phase.FAILED:
-        return
-    says = f"{machine.name} failed: {machine.problem or 'no reason given'}."
+def _failure_of(machine: Machine, failure: str, now: datetime) -> Event:
+    says = f"{machine.name} failed: {failure}."
     event = _machine_event(EventKind.MACHINE_FAILED, machine.pool, machine.name, says, now)
     # On an edge where it can be mended and fail again, it is told again for another revision.
-    yield event.but(key=f"{event.key}:{machine.heading_for or machine.revision}")
+    key = f"{event.key}:{machine.heading_for or machine.revision}"
+    if machine.phase is Phase.FAILED:
+        return event.but(key=key)
+    # What took too long may come back and do so again, or die of what it says itself.
+    is_change = machine.phase is not Phase.BOOTING or machine.is_in_flight
+    began = machine.since if is_change and machine.since else machine.created_at
+    return event.but(key=f"{key}:{began.isoformat()}")
 
 
 def _machine_event(kind: EventKind, pool: str, name: str, says: str, now: datetime) -> Event:

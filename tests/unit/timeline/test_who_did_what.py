@@ -5,8 +5,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from fairlead.answers.event import Event
-from fairlead.answers.words import Phase
+from fairlead.answers.words import EventKind, Phase
 from fairlead.rollout.machines import Machine
+from fairlead.rollout.policy import Policy
 from fairlead.rollout.record import PoolRecord
 from fairlead.timeline.command import (
     deletion_asked,
@@ -69,6 +70,52 @@ def test_a_machine_that_failed_is_told_by_name_also_if_it_leaves_at_once() -> No
     assert told.key == again[0].key == f"MachineFailed:a:{REVISION.id}"
     assert told.says == "a failed: stage provision: exit 50."
     assert whose(told) == whose(leaves) == ("the control plane", ""), "nobody asked for a repair"
+
+
+def failures_told(seen: Machine, after: timedelta) -> list[tuple[str, str]]:
+    """Key and text of what is told of a machine, so long after noon, where 5 minutes are much."""
+    patience = timedelta(minutes=5)
+    policy = Policy(join_timeout=patience, ready_timeout=patience)
+    passed = Passed(before=RECORD, after=RECORD, now=NOW + after, seen=(seen,), policy=policy)
+    told = [event for event in events_of(passed) if event.kind is EventKind.MACHINE_FAILED]
+    return [(event.key, event.says) for event in told]
+
+
+def test_a_machine_that_never_joined_failed_and_is_told_once_with_its_name_and_cause() -> None:
+    lost = machine("a", Phase.BOOTING, problem="no power")
+
+    assert failures_told(lost, timedelta(minutes=4)) == []
+    key = f"MachineFailed:a:{REVISION.id}:2026-11-16T12:00:00+00:00"
+    told = [(key, "a failed: never joined; no power.")]
+    assert failures_told(lost, timedelta(minutes=5)) == told
+    assert failures_told(lost, timedelta(hours=9)) == told
+    died = replace(lost, phase=Phase.FAILED, problem="exit 50")
+    assert failures_told(died, timedelta(hours=9)) == [
+        (f"MachineFailed:a:{REVISION.id}", "a failed: exit 50.")
+    ]
+
+
+def test_a_machine_that_is_not_ready_for_too_long_is_told_each_time_that_it_is() -> None:
+    sick = machine("a", Phase.NOT_READY, since=NOW)
+    again = replace(sick, since=NOW + timedelta(hours=1))
+
+    (first,) = failures_told(sick, timedelta(minutes=6))
+    (second,) = failures_told(again, timedelta(hours=2))
+
+    assert first[1] == second[1] == "a failed: not ready for too long; it says nothing."
+    assert first[0] != second[0]
+    assert failures_told(again, timedelta(minutes=64)) == []
+
+
+def test_a_change_in_place_that_never_ended_is_told_for_what_it_was_to_become() -> None:
+    changing = machine("a", heading_for="next", since=NOW)
+
+    assert failures_told(changing, timedelta(minutes=6)) == [
+        (
+            "MachineFailed:a:next:2026-11-16T12:00:00+00:00",
+            "a failed: its change never ended; it says nothing.",
+        )
+    ]
 
 
 def test_a_machine_that_leaves_says_who_asked() -> None:
