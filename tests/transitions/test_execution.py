@@ -225,6 +225,17 @@ def test_in_place_a_degraded_machine_halts_the_pool_and_is_named() -> None:
     )
 
 
+def test_in_place_a_machine_that_failed_on_the_way_is_waited_for_without_an_end() -> None:
+    world = settled_world(management={"type": "InPlace"})
+    world._fate_of["workers-2"] = "fail"
+    edit(world, imageBase="202607.03")
+    world.settle()
+
+    waits = preview(POOL, world.world(), world.clock.now).waits
+
+    assert [(wait.machine, wait.until) for wait in waits if wait.machine] == [("workers-2", None)]
+
+
 def test_a_preview_shows_what_will_happen_and_writes_nothing() -> None:
     world = settled_world()
     drift(world)

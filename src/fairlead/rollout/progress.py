@@ -92,6 +92,8 @@ def deadline_of(machine: Machine, policy: Policy) -> datetime | None:
         # The pool's, since the machine is given it in the very pass that says this.
         limit = policy.settings.drain_timeout
         return since + limit if since and limit else None
+    if machine.phase is Phase.FAILED:
+        return None
     if machine.is_in_flight:
         return since + policy.join_timeout if since else None
     if machine.phase is Phase.BOOTING:

@@ -309,6 +309,25 @@ def test_a_rollout_shows_bar_time_left_machines_and_waits() -> None:
     assert lines[-1] == "  waits for  2 machines wait for their turn"
 
 
+@pytest.mark.parametrize(
+    ("reason", "changed", "is_estimated"),
+    [
+        ("MachineNotJoined", {"machine": "workers-9"}, False),
+        ("WaitsForOwner", {}, False),
+        ("MachineNotJoined", {"machine": "workers-9", "until": "2026-11-20T12:20:00.000Z"}, True),
+        ("MachineLeaving", {}, True),
+    ],
+)
+def test_no_time_is_told_for_what_may_never_end_by_itself(
+    reason: str, changed: dict[str, Any], *, is_estimated: bool
+) -> None:
+    pool = make_rolling_pool(waits=[make_wait(reason, "it waits", **changed)])
+
+    head = drawn(rollout_blocks(pool, pool.machines, 100, NOW)).splitlines()[0]
+
+    assert head.endswith(", about 20 s left") is is_estimated
+
+
 def test_of_many_machines_those_that_move_are_shown() -> None:
     machines = [make_machine(f"workers-{at:03}") for at in range(50)]
     machines.append(make_machine("workers-900", phase="booting"))

@@ -29,6 +29,7 @@ from fairlead.cli.screens.blocks import (
 )
 from fairlead.telling.counted import counted
 from fairlead.telling.spoken_time import age_of, boot_text, duration_text, time_left
+from fairlead.telling.verdict import PERSONAL
 
 # Apart without colours as well: up to date and serving, under way, the rest.
 DONE, MOVING, REST = "━", "╍", "─"
@@ -127,12 +128,18 @@ def versions_text(pool: PoolAnswer) -> str:
 def _time_left(pool: PoolAnswer, now: datetime) -> str:
     rollout = pool.rollout
     is_held = pool.state in (PoolState.HELD, PoolState.BLOCKED)
+    is_held = is_held or any(_needs_person(wait) for wait in pool.waits)
     if is_held or not rollout or not rollout.plan or not rollout.started_at:
         return ""
     left = rollout.plan.estimate_s - (now - rollout.started_at).total_seconds()
     if left <= 0:
         return f", for {age_of(rollout.started_at, now)}"
     return f", about {duration_text(left)} left"
+
+
+def _needs_person(wait: Wait) -> bool:
+    """Say whether this may never end by itself: then nobody knows how long a rollout takes."""
+    return wait.until is None and (bool(wait.machine) or wait.wait_for in PERSONAL)
 
 
 def moving_first(machines: Sequence[MachineAnswer]) -> list[MachineAnswer]:
