@@ -155,4 +155,5 @@ def test_fifty_versions_each_killed_on_the_way_end_with_the_last(plane: RunningP
         assert set(reasons(plane)) <= {
             "the pool's owner changed release.version",
             "the pool was scaled down",
+            "its target was superseded, and the pool has machines enough",
         }

@@ -33,7 +33,12 @@ POOLS = ("workers", "edge", "db")
 STEPS = 14
 
 # What may take a machine away in these histories.
-CAUSES = {"", "the pool's owner changed release.version", "the pool was scaled down"}
+CAUSES = {
+    "",
+    "the pool's owner changed release.version",
+    "the pool was scaled down",
+    "its target was superseded, and the pool has machines enough",
+}
 
 
 class PlacedPlane(StoredPlane):

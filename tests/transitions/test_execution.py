@@ -212,6 +212,21 @@ def test_in_place_changes_machines_and_keeps_their_names() -> None:
     assert state(world) == "Settled"
 
 
+def test_in_place_machines_are_not_said_to_be_replaced() -> None:
+    world = settled_world(management={"type": "InPlace"})
+    edit(world, imageBase="202607.03")
+
+    shown = preview(POOL, world.world(), world.clock.now).status
+    world.one_pass()
+
+    says = "Machines are changed in place because the pool's owner changed imageBase."
+    assert shown is not None
+    assert shown.sentence == world.statuses[POOL].sentence == says
+    edit(world, paused=True)
+    world.one_pass()
+    assert world.statuses[POOL].sentence.startswith("Machines are changed in place because")
+
+
 def test_in_place_a_degraded_machine_halts_the_pool_and_is_named() -> None:
     world = settled_world(management={"type": "InPlace"})
     world._fate_of["workers-2"] = "fail"

@@ -230,7 +230,7 @@ def test_machines_that_fail_with_the_fix_halt_the_replacements_and_resume_goes_o
 
     assert state(world) == "Blocked"
     assert not world.gone
-    assert world.records[POOL].halted.startswith("1 machines failed")
+    assert world.records[POOL].halted.startswith("1 machine failed, workers-")
 
     ask(world, haltAfter=1, resume="1")
     world.fates = []

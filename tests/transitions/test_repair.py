@@ -97,6 +97,43 @@ def test_a_repair_that_gives_up_says_so_in_state_condition_and_event() -> None:
     assert event_kinds(world).count("RepairGoesOn") == 1
 
 
+@pytest.mark.parametrize("spec", [None, {"autoRepair": False}])
+def test_a_repair_that_nobody_asks_for_any_more_is_not_said_to_go_on(
+    spec: dict[str, Any] | None,
+) -> None:
+    world = settled_world(autoRepair=True, replicas=4)
+    lose_all(world, 3)
+    wait_until_dead(world)
+
+    if spec is None:
+        world.delete_pool()
+    else:
+        edit(world, **spec)
+    world.settle()
+
+    assert event_kinds(world).count("RepairStopped") == 1
+    assert "RepairGoesOn" not in event_kinds(world)
+
+
+@pytest.mark.parametrize(
+    ("spec", "why"),
+    [
+        ({"maxUnhealthy": 3}, "no more machines are unhealthy than maxUnhealthy allows"),
+        ({"imageBase": "202607.03"}, "the pool has another target"),
+    ],
+)
+def test_a_repair_that_goes_on_says_why(spec: dict[str, Any], why: str) -> None:
+    world = settled_world(autoRepair=True, replicas=4, management={"maxSurge": 4})
+    lose_all(world, 3)
+    wait_until_dead(world)
+
+    edit(world, **spec)
+    world.settle()
+
+    told = [one.says for one in world.read_events(POOL) if one.kind.value == "RepairGoesOn"]
+    assert told == [f"Repair may go on: {why}."]
+
+
 @pytest.mark.parametrize(
     ("most", "count", "is_repaired"),
     [(3, 3, True), (0, 1, False), ("50%", 2, True), ("49%", 2, False), (None, 2, True)],

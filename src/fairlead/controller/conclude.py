@@ -24,23 +24,12 @@ JUST_AFTER = timedelta(microseconds=1)
 
 def told(thought: Thought, wanted: Wanted, facts: PoolFacts) -> Thought:
     """Return the thought with its record, numbered if it says anything new, and its events."""
-    seen, now = wanted.seen, wanted.now
+    seen = wanted.seen
     known = seen.record or PoolRecord(pool=seen.pool, serial=seen.first_serial)
     # Every step of thinking hands the record on as it is unless it says something new.
     is_known = facts.record == known and seen.record is not None
     record = known if is_known else replace(facts.record, serial=known.serial + 1)
-    cause = cause_of(record, seen.machines, wanted.desired, seen.documents.asked_by)
-    passed = Passed(
-        before=known,
-        after=record,
-        steps=thought.steps,
-        seen=seen.machines,
-        machines=facts.machines,
-        cause=cause,
-        declared_by=seen.documents.asked_by,
-        policy=wanted.policy,
-        now=now,
-    )
+    passed = _passed(thought, wanted, facts, (known, record))
     events = events_of(passed)
     if over := is_over(wanted, facts):
         events = (*events, deletion_of(passed))
@@ -48,7 +37,29 @@ def told(thought: Thought, wanted: Wanted, facts: PoolFacts) -> Thought:
     # off before the pool is forgotten would tell of the deletion again under another key.
     kept = None if is_known or (over and seen.record) else record
     lacking = lacking_in(facts.record.adoption, seen.machines)
-    return replace(thought, record=kept, events=events, cause=cause, is_over=over, lacking=lacking)
+    return replace(
+        thought, record=kept, events=events, cause=passed.cause, is_over=over, lacking=lacking
+    )
+
+
+def _passed(
+    thought: Thought, wanted: Wanted, facts: PoolFacts, records: tuple[PoolRecord, PoolRecord]
+) -> Passed:
+    """Return what events are made from. records: the one before the pass, and the one after it."""
+    (before, after), seen = records, wanted.seen
+    asked_by = seen.documents.asked_by
+    return Passed(
+        before=before,
+        after=after,
+        steps=thought.steps,
+        seen=seen.machines,
+        machines=facts.machines,
+        cause=cause_of(after, seen.machines, wanted.desired, asked_by),
+        declared_by=asked_by,
+        policy=wanted.policy,
+        is_leaving=wanted.is_leaving,
+        now=wanted.now,
+    )
 
 
 def status_of(wanted: Wanted, facts: PoolFacts) -> PoolStatus | None:

@@ -5,7 +5,7 @@ A record to its machines: the next steps, what they leave behind, and whether th
 from dataclasses import replace
 
 from fairlead.answers.wait import Wait
-from fairlead.answers.words import WaitFor
+from fairlead.answers.words import Strategy, WaitFor
 from fairlead.controller.observe import Snapshot
 from fairlead.controller.pairs import refreshes
 from fairlead.controller.pointers import judged
@@ -52,6 +52,7 @@ def facts_after(
         machines=plan.after,
         waits=_all_waits(waits + plan.waits, record, template),
         refreshes=refreshes(wanted, record),
+        in_place=wanted.policy.strategy is Strategy.IN_PLACE,
         problems=wanted.problems,
         repairs=wanted.policy.auto_repair,
         fetched=any(machine.booted for machine in wanted.seen.machines),

@@ -27,8 +27,12 @@ from fairlead.revision.newest import CLOUD_CONFIG
 NAMED_LEAVES = 3
 
 
-def explain(decision: Decision, *, refreshes: bool = False) -> str:
-    """Return why machines are, or are not, replaced. `refreshes`: new machines get held changes."""
+def explain(decision: Decision, *, refreshes: bool = False, in_place: bool = False) -> str:
+    """
+    Return why machines are, or are not, replaced.
+
+    refreshes: new machines get held changes. in_place: machines are changed, and none is replaced.
+    """
     match decision:
         case Keep():
             return "Up to date: every input is as recorded; no machine will be replaced."
@@ -37,7 +41,8 @@ def explain(decision: Decision, *, refreshes: bool = False) -> str:
         case HoldPlatformChange():
             return _explain_hold(decision, refreshes=refreshes)
         case ReplaceMachines():
-            return f"Machines are replaced because {reason_text(decision.because)}" + (
+            verb = "changed in place" if in_place else "replaced"
+            return f"Machines are {verb} because {reason_text(decision.because)}" + (
                 f"; {_counted(len(decision.takes_along), 'platform change')} along."
                 if decision.takes_along
                 else "."

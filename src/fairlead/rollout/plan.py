@@ -38,6 +38,7 @@ from fairlead.rollout.situation import (
 from fairlead.rollout.step import ChangeMachine, CreateMachine, MarkMachine, RemoveMachine
 
 SCALED_DOWN = "the pool was scaled down"
+SUPERSEDED = "its target was superseded, and the pool has machines enough"
 
 MachineChange = CreateMachine | RemoveMachine | ChangeMachine | MarkMachine
 
@@ -187,8 +188,16 @@ def _surplus(situation: Situation, staying: list[Machine]) -> list[RemoveMachine
     names = {machine.name for machine in first}
     others = sorted((machine for machine in staying if machine.name not in names), key=order)
     leaving = first + others[: count - len(first)]
-    asked_by = situation.declared_by
-    return [RemoveMachine(machine.name, SCALED_DOWN, asked_by) for machine in leaving]
+    reason, asked_by = _why_surplus(situation, staying)
+    return [RemoveMachine(machine.name, reason, asked_by) for machine in leaving]
+
+
+def _why_surplus(situation: Situation, staying: list[Machine]) -> tuple[str, str]:
+    """Return why there are too many machines, and who asked for it."""
+    known = (situation.target, situation.applied)
+    if sum(machine.revision in known for machine in staying) > situation.desired:
+        return SCALED_DOWN, situation.declared_by
+    return SUPERSEDED, situation.asked_by
 
 
 def retries(situation: Situation, staying: list[Machine]) -> list[RemoveMachine]:

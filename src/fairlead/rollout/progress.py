@@ -115,6 +115,8 @@ def halt_cause(
         if machine.name in failed and failure_of(machine, policy, now)
     ]
     cause = told[0] if told else f"{failed[-1]}, which is gone"
+    if len(failed) == 1:
+        return f"1 machine failed, {cause}"
     return f"{len(failed)} machines failed, among them {cause}"
 
 

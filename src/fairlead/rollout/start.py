@@ -10,7 +10,7 @@ from typing import assert_never
 
 from fairlead.answers.plan import Plan, exceeds
 from fairlead.answers.wait import Wait
-from fairlead.answers.words import ChangeClass, WaitFor
+from fairlead.answers.words import ChangeClass, Strategy, WaitFor
 from fairlead.decision.decision import (
     Adopt,
     Decision,
@@ -99,7 +99,8 @@ def _replaced(
     # What waited for too long is rolled out by a limit, not by a wish.
     asked_by = "" if isinstance(decision.because, Overdue) else situation.declared_by
     begun = replace(begun, reason=shown.because, asked_by=asked_by, plan=shown)
-    return replace(begun, sentence=explain(decision)), shown
+    in_place = situation.policy.strategy is Strategy.IN_PLACE
+    return replace(begun, sentence=explain(decision, in_place=in_place)), shown
 
 
 def _with_target(record: PoolRecord, target: Revision, situation: Situation) -> PoolRecord:

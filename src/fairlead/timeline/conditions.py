@@ -48,7 +48,8 @@ class PoolFacts:
     The pool as it is once the next steps are taken: what conditions are made from, and secrets.
 
     steps: those on machines. pinned_problem: why the pair in use cannot be served, or ''.
-    refreshes: new machines get held platform changes. problems: why settings cannot be used, or ''.
+    refreshes: new machines get held platform changes. in_place: machines are changed and none is
+    replaced. problems: why settings cannot be used, or ''.
     repairs: the owner wants machines that died replaced.
     not_applied: leaves that the machines are told and do not apply, each with the reason.
     lacking: machines that are still to be replaced for a fix. failures: what machines died of, by
@@ -64,6 +65,7 @@ class PoolFacts:
     steps: tuple[MachineChange, ...] = ()
     pinned_problem: str = ""
     refreshes: bool = False
+    in_place: bool = False
     problems: str = ""
     repairs: bool = False
     fetched: bool = False
@@ -138,7 +140,7 @@ def sentence_of(facts: PoolFacts) -> str:
 
 
 def _sentence_without_gates(facts: PoolFacts) -> str:
-    sentence = explain(facts.decision, refreshes=facts.refreshes)
+    sentence = explain(facts.decision, refreshes=facts.refreshes, in_place=facts.in_place)
     if isinstance(facts.decision, ReplaceMachines | Unknown | DeletePool):
         return sentence
     if facts.record.is_rolling and isinstance(facts.decision, HoldPlatformChange):

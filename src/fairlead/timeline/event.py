@@ -15,6 +15,7 @@ from fairlead.rollout.machines import Machine
 from fairlead.rollout.policy import Policy
 from fairlead.rollout.progress import failing
 from fairlead.rollout.record import Evidence, PoolRecord
+from fairlead.rollout.repair import MOST_REPAIRS
 from fairlead.rollout.step import CreateToken, Step
 
 # Facts about a target; whoever asked for it asked for them.
@@ -52,7 +53,7 @@ class Passed:
     leaves behind.
 
     cause: why it makes machines. declared_by: who asked for what is declared, or ''. policy: says
-    when a machine counts as failed.
+    when a machine counts as failed. is_leaving: the pool was deleted.
     """
 
     before: PoolRecord
@@ -64,6 +65,7 @@ class Passed:
     cause: Cause = NO_CAUSE
     declared_by: str = ""
     policy: Policy = field(default_factory=Policy)
+    is_leaving: bool = False
 
 
 def events_of(passed: Passed) -> tuple[Event, ...]:
@@ -84,7 +86,7 @@ def events_of(passed: Passed) -> tuple[Event, ...]:
         *_target_facts(before, after),
         *_held_facts(before, after),
         *_adoption_facts(before, after),
-        *_repair_facts(before, after),
+        *_repair_facts(passed),
         *_step_facts(before, passed.steps, now),
     )
     return machines + tuple(
@@ -259,15 +261,21 @@ def _adoption_facts(before: PoolRecord, after: PoolRecord) -> Iterator[Fact]:
         yield EventKind.ADOPTION_ENDED, after.adopted, says
 
 
-def _repair_facts(before: PoolRecord, after: PoolRecord) -> Iterator[Fact]:
+def _repair_facts(passed: Passed) -> Iterator[Fact]:
+    before, after = passed.before, passed.after
     if after.repair_stopped and not before.repair_stopped:
         yield EventKind.REPAIR_STOPPED, "", f"Repair stopped: {after.repair_stopped}."
-    if before.repair_stopped and not after.repair_stopped:
-        yield (
-            EventKind.REPAIR_GOES_ON,
-            "",
-            "Repair may go on: fewer machines are unhealthy, or one came up.",
-        )
+    goes_on = passed.policy.auto_repair and not passed.is_leaving
+    if before.repair_stopped and not after.repair_stopped and goes_on:
+        yield EventKind.REPAIR_GOES_ON, "", f"Repair may go on: {_why_repaired(before, after)}."
+
+
+def _why_repaired(before: PoolRecord, after: PoolRecord) -> str:
+    if _target_id(before) != _target_id(after):
+        return "the pool has another target"
+    if len(before.repaired) >= MOST_REPAIRS:
+        return "a machine came up"
+    return "no more machines are unhealthy than maxUnhealthy allows"
 
 
 def _step_facts(before: PoolRecord, steps: Iterable[Step], now: datetime) -> Iterator[Fact]:

@@ -328,6 +328,23 @@ def test_no_time_is_told_for_what_may_never_end_by_itself(
     assert head.endswith(", about 20 s left") is is_estimated
 
 
+def test_a_target_that_waits_for_its_turn_is_explained_from_where_machines_are() -> None:
+    version = {"leaf": "release.version", "before": "1.34.2", "after": "1.34.3"}
+    begun = [make_leaf(**version), make_leaf("imageBase", before="x", after="y")]
+    next_one = [make_leaf(**version | {"before": "1.34.3", "after": "1.34.4"})]
+    next_one.append(make_leaf("imageBase", before="y", after="x"))
+    rollout = make_rollout(plan=make_plan(change="replace", leaves=begun, target="r2"))
+    waiting = make_plan(change="replace", machines=["workers-1"], leaves=next_one, target="r3")
+
+    text = drawn(explain_blocks(make_rolling_pool(rollout=rollout, plan=waiting), NOW))
+
+    assert "  release.version  intent  pool owner  1.34.2  1.34.4\n" in text
+    assert "imageBase" not in text, "it goes back to what machines have"
+    same = make_plan(change="replace", machines=["workers-1"], leaves=begun, target="r2")
+    text = drawn(explain_blocks(make_rolling_pool(rollout=rollout, plan=same), NOW))
+    assert "  release.version  intent  pool owner  1.34.2  1.34.3\n" in text
+
+
 def test_of_many_machines_those_that_move_are_shown() -> None:
     machines = [make_machine(f"workers-{at:03}") for at in range(50)]
     machines.append(make_machine("workers-900", phase="booting"))

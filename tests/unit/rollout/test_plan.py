@@ -28,7 +28,7 @@ def machine(name: str, revision: str = "old", phase: Phase = Phase.READY, **rest
 
 
 def situation(*machines: Machine, desired: int = 3, **rest: Any) -> Situation:
-    known: dict[str, Any] = {"policy": Policy(), "reason": "because"} | rest
+    known: dict[str, Any] = {"policy": Policy(), "reason": "because", "applied": "old"} | rest
     return Situation(machines=machines, target="new", desired=desired, now=NOW, **known)
 
 
@@ -355,6 +355,17 @@ def test_a_plan_for_ten_thousand_machines_is_linear() -> None:
     steps = planned(*machines, desired=10_000, policy=policy)
 
     assert steps == [CreateMachine("new")] * 1000
+
+
+def test_a_surplus_of_a_superseded_target_is_not_called_scaled_down() -> None:
+    middle = machine("d", "middle", Phase.BOOTING)
+    reason = "its target was superseded, and the pool has machines enough"
+
+    assert planned(*STALE, middle, asked_by="bob") == [RemoveMachine("d", reason, "bob")]
+
+    down = planned(*STALE, middle, desired=2, asked_by="bob", declared_by="alice")
+    told = [(step.reason, step.asked_by) for step in down if isinstance(step, RemoveMachine)]
+    assert told == [("the pool was scaled down", "alice")] * 2
 
 
 def test_a_machine_with_two_reasons_to_leave_is_told_once() -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from fairlead.answers.leaf import LeafDifference
+from fairlead.answers.plan import Plan
 from fairlead.answers.pool import Condition, PoolAnswer, PoolDetail, Pools, RevisionName
 from fairlead.cli.output import as_typed
 from fairlead.cli.screens.blocks import (
@@ -96,10 +97,25 @@ def way_lines(pool: PoolDetail) -> list[Block]:
 
 
 def _rolling_leaves(pool: PoolDetail) -> list[LeafDifference]:
-    """Return the leaves of the rollout under way, or of what the next pass does."""
+    """Return the leaves of the rollout under way, or of what waits to be its next target."""
     held = {change.leaf for change in pool.held}
     bound = pool.rollout.plan if pool.rollout else None
-    return [leaf for leaf in (bound or pool.plan).leaves if leaf.leaf not in held]
+    leaves = _superseded(bound, pool.plan) if bound else pool.plan.leaves
+    return [leaf for leaf in leaves if leaf.leaf not in held]
+
+
+def _superseded(bound: Plan, plan: Plan) -> tuple[LeafDifference, ...]:
+    """Return what changes on the whole way, where another target waits for its turn."""
+    if plan.target in ("", bound.target):
+        return bound.leaves
+    begun = {leaf.leaf: leaf for leaf in bound.leaves}
+    known = {leaf.leaf for leaf in plan.leaves}
+    whole = [
+        leaf.but(before=begun[leaf.leaf].before) if leaf.leaf in begun else leaf
+        for leaf in plan.leaves
+    ]
+    whole += [leaf for leaf in bound.leaves if leaf.leaf not in known]
+    return tuple(leaf for leaf in whole if leaf.before != leaf.after)
 
 
 def pool_blocks(pool: PoolDetail, now: datetime) -> list[Block]:
