@@ -97,6 +97,25 @@ def test_a_repair_that_gives_up_says_so_in_state_condition_and_event() -> None:
     assert event_kinds(world).count("RepairGoesOn") == 1
 
 
+@pytest.mark.parametrize(
+    ("spec", "is_over"), [({"maxUnhealthy": "100%"}, False), ({"imageBase": "202607.03"}, True)]
+)
+def test_repairs_in_vain_end_with_another_target_and_not_with_a_higher_limit(
+    spec: dict[str, Any], *, is_over: bool
+) -> None:
+    world = settled_world(autoRepair=True)
+    world.fate = "fail"
+    world.fail(names(world)[0], "its disk is gone")
+    world.settle()
+    assert state(world) == "Blocked"
+
+    world.fate = "ready"
+    edit(world, **spec)
+    world.settle()
+
+    assert (state(world) == "Settled") is is_over
+
+
 @pytest.mark.parametrize("spec", [None, {"autoRepair": False}])
 def test_a_repair_that_nobody_asks_for_any_more_is_not_said_to_go_on(
     spec: dict[str, Any] | None,
@@ -175,8 +194,9 @@ def test_a_boot_that_always_fails_is_repaired_a_few_times_and_then_a_person_is_a
 
     says = "5 machines were repaired and none came up since: none is repaired"
     assert len(world.gone) == 5
+    assert condition(world, "Ready") == ("False", "RepairedInVain")
     assert state(world) == "Blocked"
-    assert condition(world, "AutorepairEnabled") == ("False", "TooManyUnhealthy")
+    assert condition(world, "AutorepairEnabled") == ("False", "RepairedInVain")
     assert full_condition(world, "AutorepairEnabled").message == says
     assert event_kinds(world).count("RepairStopped") == 1
 

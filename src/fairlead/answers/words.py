@@ -48,6 +48,7 @@ class WaitFor(enum.Enum):
     INPUT = "InputMissing"  # a file that a pool names is not there, or no use
     PLAN = "PlanExceeded"
     REPAIR = "TooManyUnhealthy"  # autoRepair gave up
+    IN_VAIN = "RepairedInVain"  # it gave up: one repair after the other, and no machine came up
     SOAK = "Soaking"
     OWNER = "WaitsForOwner"  # OnDelete
     JOIN = "MachineNotJoined"

@@ -21,7 +21,7 @@ from fairlead.rollout.machines import Template
 from fairlead.rollout.plan import MachinePlan, plan_machines
 from fairlead.rollout.progress import Progress, failing, progress_of
 from fairlead.rollout.record import PoolRecord
-from fairlead.rollout.repair import with_repairs
+from fairlead.rollout.repair import GAVE_UP, with_repairs
 from fairlead.rollout.situation import Situation
 from fairlead.timeline.conditions import PoolFacts
 
@@ -113,7 +113,7 @@ def _machine_plan(wanted: Wanted, situation: Situation) -> MachinePlan:
 
 
 def _with_repairs(record: PoolRecord, plan: MachinePlan) -> PoolRecord:
-    told = (wait.says for wait in plan.waits if wait.wait_for is WaitFor.REPAIR)
+    told = (wait.says for wait in plan.waits if wait.wait_for in GAVE_UP)
     if (stopped := next(told, "")) != record.repair_stopped:
         record = replace(record, repair_stopped=stopped)
     return with_repairs(record, plan.situation)

@@ -3,6 +3,7 @@
 from fairlead.answers.words import PoolState, WaitFor
 from fairlead.decision.decision import DeletePool, HoldPlatformChange, Unknown
 from fairlead.rollout.machines import Machine
+from fairlead.rollout.repair import GAVE_UP
 from fairlead.timeline.conditions import PoolFacts, held_by
 
 HOLDS = {WaitFor.STOP, WaitFor.PAUSE, WaitFor.WINDOW, WaitFor.PLAN}
@@ -19,7 +20,7 @@ def state_of(facts: PoolFacts) -> PoolState:
         (is_leaving, PoolState.LEAVING),
         (isinstance(facts.decision, Unknown) or bool(facts.problems), PoolState.BLOCKED),
         (WaitFor.HALT in waiting and facts.is_replacing, PoolState.BLOCKED),
-        (WaitFor.REPAIR in waiting, PoolState.BLOCKED),
+        (not waiting.isdisjoint(GAVE_UP), PoolState.BLOCKED),
         (gate is not None and gate.wait_for in HOLDS, PoolState.HELD),
         (record.target is None, PoolState.NEW),
         (record.is_rolling and _is_superseding(facts), PoolState.SUPERSEDING),

@@ -23,6 +23,9 @@ MOST_REPAIRS = 5
 
 REASON = "repair: "
 
+# What is waited for once repair gave up.
+GAVE_UP = (WaitFor.REPAIR, WaitFor.IN_VAIN)
+
 
 def repair_steps(situation: Situation, staying: Iterable[Machine]) -> list[RemoveMachine]:
     """Return the steps that take away what died, within what the owner lets repair do."""
@@ -43,7 +46,7 @@ def repair_waits(situation: Situation) -> tuple[Wait, ...]:
     in_vain = len(situation.repaired)
     if in_vain >= MOST_REPAIRS:
         says = f"{in_vain} machines were repaired and none came up since: none is repaired"
-        return (Wait(wait_for=WaitFor.REPAIR, says=says),)
+        return (Wait(wait_for=WaitFor.IN_VAIN, says=says),)
     if count <= most:
         return ()
     are = "machine is" if count == 1 else "machines are"

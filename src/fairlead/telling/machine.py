@@ -18,6 +18,7 @@ from fairlead.revision.revision import Revision
 from fairlead.rollout.adoption import reason_for
 from fairlead.rollout.machines import Machine
 from fairlead.rollout.progress import failure_of
+from fairlead.rollout.repair import GAVE_UP
 from fairlead.rollout.step import RemoveMachine
 
 # What keeps a machine that is to be replaced from being replaced, the weightiest first.
@@ -135,7 +136,7 @@ def _removals(thought: Thought) -> list[RemoveMachine]:
 def _why_not(thought: Thought) -> str:
     if not thought.policy.auto_repair:
         return ", and autoRepair is off"
-    gave_up = (wait.says for wait in thought.waits if wait.wait_for is WaitFor.REPAIR)
+    gave_up = (wait.says for wait in thought.waits if wait.wait_for in GAVE_UP)
     return next((f": {says}" for says in gave_up), "")
 
 

@@ -5,6 +5,7 @@ from datetime import datetime
 from fairlead.answers.plan import Plan
 from fairlead.answers.pool import PoolAnswer
 from fairlead.answers.words import ChangeClass, PoolState, WaitFor
+from fairlead.rollout.repair import GAVE_UP
 from fairlead.telling.counted import counted
 from fairlead.telling.spoken_time import age_of
 
@@ -45,7 +46,7 @@ def _leaving_summary(pool: PoolAnswer) -> str:
 
 
 def _blocked_summary(pool: PoolAnswer) -> str:
-    told = (wait.says for wait in pool.waits if wait.wait_for is WaitFor.REPAIR)
+    told = (wait.says for wait in pool.waits if wait.wait_for in GAVE_UP)
     return f"blocked: {next(told, 'no machine will be replaced')}"
 
 

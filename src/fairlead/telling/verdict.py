@@ -13,6 +13,7 @@ from fairlead.answers.pool import PoolAnswer, Verdict, Way
 from fairlead.answers.wait import Wait
 from fairlead.answers.words import ChangeClass, PoolState, WaitFor
 from fairlead.inputs.leaf import Json
+from fairlead.rollout.repair import GAVE_UP
 from fairlead.telling.ways import Stuck, apply_way, ways_out
 
 # Nothing goes on until somebody acts, whatever machines are still doing.
@@ -26,7 +27,7 @@ PERSONAL = (
 )
 
 # Say nothing about whether things move: each waits for what another wait names.
-NEUTRAL = (*PERSONAL, WaitFor.BUDGET, WaitFor.SOAK, WaitFor.REPAIR)
+NEUTRAL = (*PERSONAL, *GAVE_UP, WaitFor.BUDGET, WaitFor.SOAK)
 
 
 def verdict_of(pool: PoolAnswer, plan: Plan, document: Json) -> Verdict:
@@ -78,7 +79,7 @@ def _stuck_wait(pool: PoolAnswer, plan: Plan, spec: Mapping[str, Json]) -> Wait 
     if plan.creates or plan.removes:
         return None
     waits = {wait.wait_for: wait for wait in reversed(pool.waits)}
-    gave_up = waits.get(WaitFor.REPAIR)
+    gave_up = next((waits[kind] for kind in GAVE_UP if kind in waits), None)
     is_repaired = spec.get("autoRepair") is True and gave_up is None
     if any(_moves(wait, is_repaired=is_repaired) for wait in pool.waits):
         return None

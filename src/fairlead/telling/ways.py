@@ -82,6 +82,12 @@ def _from_repair(stuck: Stuck) -> tuple[Way, ...]:
     return (_delete(name, "the pool makes another"), raised)
 
 
+def _from_vain_repairs(stuck: Stuck) -> tuple[Way, ...]:
+    name = next((wait.machine for wait in stuck.pool.waits if wait.machine), "")
+    tried = _delete(name, "one more try; once a machine comes up, repair goes on")
+    return (tried, apply_way("that boots; with another target repair begins anew"))
+
+
 def _from_machine(stuck: Stuck) -> tuple[Way, ...]:
     deleted = _delete(stuck.wait.machine, "the pool makes another")
     if stuck.repairs:
@@ -99,4 +105,5 @@ _WAYS: dict[WaitFor, Callable[[Stuck], tuple[Way, ...]]] = {
     WaitFor.LEAVE: _from_drain,
     WaitFor.EDGE: _from_edge,
     WaitFor.REPAIR: _from_repair,
+    WaitFor.IN_VAIN: _from_vain_repairs,
 }

@@ -30,6 +30,7 @@ from fairlead.rollout.machines import Machine, Template
 from fairlead.rollout.plan import MachineChange
 from fairlead.rollout.progress import Progress
 from fairlead.rollout.record import Evidence, PoolRecord
+from fairlead.rollout.repair import GAVE_UP
 
 AS_EXPECTED = "AsExpected"
 DELETED = "PoolDeleted"
@@ -307,9 +308,11 @@ def _machines(facts: PoolFacts) -> Iterator[Row]:
         yield "Ready", "True", AS_EXPECTED, ""
     elif progress:
         text = f"{progress.available} of {progress.desired} machines are available"
-        stopped = facts.record.repair_stopped
-        reason = WaitFor.REPAIR.value if stopped else "MachinesUnavailable"
-        yield "Ready", "False", reason, "; ".join(filter(None, (text, stopped)))
+        gave_up = _first_wait(facts, GAVE_UP)
+        if gave_up:
+            yield "Ready", "False", gave_up.wait_for.value, f"{text}; {gave_up.says}"
+        else:
+            yield "Ready", "False", "MachinesUnavailable", text
     else:
         yield "Ready", "False", "NotFound", ""
 
@@ -319,9 +322,9 @@ def _is_sick(machine: Machine, facts: PoolFacts) -> bool:
 
 
 def _repair(facts: PoolFacts) -> Row:
-    kind, stopped = "AutorepairEnabled", facts.record.repair_stopped
-    if stopped:
-        return kind, "False", WaitFor.REPAIR.value, stopped
+    kind = "AutorepairEnabled"
+    if gave_up := _first_wait(facts, GAVE_UP):
+        return kind, "False", gave_up.wait_for.value, gave_up.says
     return (kind, "True", AS_EXPECTED, "") if facts.repairs else (kind, "False", "NotAsked", "")
 
 

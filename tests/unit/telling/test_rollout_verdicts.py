@@ -132,6 +132,24 @@ def test_a_repair_that_gave_up_ends_the_following() -> None:
     ]
 
 
+def test_after_repairs_in_vain_no_way_is_told_that_changes_nothing() -> None:
+    found = verdict_of(
+        stuck_pool(make_wait("RepairedInVain", "5 machines were repaired"), autoRepair=True)
+    )
+
+    assert found.needs == "5 machines were repaired"
+    assert [(way.command, way.says) for way in found.ways] == [
+        (
+            "fairlead machine delete workers-9",
+            "one more try; once a machine comes up, repair goes on",
+        ),
+        (
+            "fairlead apply -f FILE",
+            "a document that boots; with another target repair begins anew",
+        ),
+    ]
+
+
 def test_a_drain_that_does_not_end_names_both_ways_out() -> None:
     stuck = make_wait("MachineLeaving", "workers-2: a pod stays", machine="workers-2")
 
