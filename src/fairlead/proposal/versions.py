@@ -26,7 +26,10 @@ MOST_BEHIND = 3
 # The kubelet's file says where containerd is; it is read from there since this version.
 OLDEST = (1, 27)
 
-_VERSION = re.compile(r"([0-9]{1,4})\.([0-9]{1,4})\.([0-9]{1,4})(-[0-9A-Za-z.-]+)?", re.ASCII)
+# Semantic versions have no number with a leading zero: no registry has such a tag.
+_NUMBER = r"(0|[1-9][0-9]{0,3})"
+_VERSION = re.compile(rf"{_NUMBER}\.{_NUMBER}\.{_NUMBER}(-[0-9A-Za-z.-]+)?", re.ASCII)
+_LEADING_ZEROS = re.compile(r"(?<![0-9A-Za-z-])0+(?=[0-9])")
 
 Minor = tuple[int, int]
 
@@ -118,7 +121,7 @@ def _version_of(document: Json) -> tuple[str, list[Json]]:
 
 
 def _hint_for(version: str) -> str:
-    bare = version.strip().removeprefix("v").removeprefix("V")
+    bare = _LEADING_ZEROS.sub("", version.strip().removeprefix("v").removeprefix("V"))
     return f"write {bare}" if minor_of(bare) else "expected MAJOR.MINOR.PATCH, like 1.34.2"
 
 
