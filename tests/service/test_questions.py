@@ -127,6 +127,23 @@ def test_a_scale_that_waits_for_its_answer_undoes_nobodys_work(workers: Commands
     assert replicas(workers) == 4
 
 
+def test_a_scale_beside_a_rollout_that_waits_says_what_is_created(
+    workers: Commands, tmp_path: Path
+) -> None:
+    workers.run("pool", "pause", "workers")
+    other = tmp_path / "other.yaml"
+    other.write_text(POOL.read_text().replace("1.34.2", "1.35.0"))
+    workers.run("apply", "-f", str(other), "--yes", "--no-wait")
+
+    said = workers.run("pool", "scale", "workers", "5")
+
+    assert said.out.splitlines()[0] == (
+        "workers: 3 machines will be replaced because the pool's owner changed release.version, "
+        "2 machines will be created"
+    )
+    assert len(workers.machines()) == 5
+
+
 def test_a_scale_goes_through_beside_a_rollout_that_went_on_meanwhile(
     workers: Commands, tmp_path: Path
 ) -> None:

@@ -3,6 +3,7 @@
 from fairlead.answers.plan import Plan
 from fairlead.answers.words import ChangeClass, LeafClass
 from fairlead.telling.counted import counted
+from fairlead.telling.question import replicas_of
 
 # What a plan of each class does to its machines. One that does nothing has none.
 VERBS = {
@@ -19,13 +20,21 @@ def headline_of(plan: Plan) -> str:
     if plan.machines:
         because = f" because {plan.because}" if plan.because else ""
         told.append(f"{counted(len(plan.machines))} will be {VERBS[plan.change]}{because}")
-    if plan.creates and not plan.machines:
-        told.append(f"{counted(plan.creates)} will be created")
+    if creates := _creates(plan):
+        told.append(f"{counted(creates)} will be created")
     if plan.removes:
         told.append(f"{counted(plan.removes)} will be removed")
     if plan.change is ChangeClass.DELETE:
         told.append("the pool goes")
     return ", ".join(told) or _quiet_headline(plan)
+
+
+def _creates(plan: Plan) -> int:
+    """Return how many machines are made beside those that take the place of others."""
+    if not plan.machines:
+        return plan.creates
+    before, after = replicas_of(plan)
+    return min(plan.creates, max(after - before, 0))
 
 
 def _quiet_headline(plan: Plan) -> str:

@@ -20,7 +20,7 @@ def question_about(plans: Sequence[Plan]) -> str:
 
 def scale_question(plan: Plan) -> str:
     """Return what to ask about the number of machines alone, or ''."""
-    before, after = _replicas(plan)
+    before, after = replicas_of(plan)
     if after < before:
         # Where a pause or the kill switch holds, the next pass removes none, and a later one does.
         return f"remove {counted(max(before - after, plan.removes))} of {plan.pool}?"
@@ -34,11 +34,11 @@ def scale_question(plan: Plan) -> str:
 
 def scales(plan: Plan) -> bool:
     """Say whether the number of machines changes."""
-    before, after = _replicas(plan)
+    before, after = replicas_of(plan)
     return before != after
 
 
-def _replicas(plan: Plan) -> tuple[int, int]:
+def replicas_of(plan: Plan) -> tuple[int, int]:
     """Return how many machines were and are declared; both 0 if that stays."""
     for leaf in plan.leaves:
         if leaf.leaf == "replicas":

@@ -209,6 +209,20 @@ def test_an_explanation_of_a_rollout_tells_what_changed_and_what_it_waits_for() 
             make_plan(change="in-place", machines=["a"], because="of a"),
             "1 machine will be changed in place because of a",
         ),
+        (
+            make_plan(change="replace", machines=["a"], because="of a", creates=1),
+            "1 machine will be replaced because of a",
+        ),
+        (
+            make_plan(
+                change="replace",
+                machines=["a"],
+                because="of a",
+                creates=3,
+                leaves=[make_leaf("replicas", **{"class": "in-place"}, before=3, after=5)],
+            ),
+            "1 machine will be replaced because of a, 2 machines will be created",
+        ),
         (make_plan(is_new=True, creates=3), "new pool, 3 machines will be created"),
         (make_plan(change="in-place", creates=1), "1 machine will be created"),
         (make_plan(change="in-place", removes=2), "2 machines will be removed"),
