@@ -109,7 +109,7 @@ def _run(words: list[str]) -> int:
 
 def _parsed(words: list[str]) -> int:
     """Run the command that the words name; without any, print what there is."""
-    words = whole_words(flags_last(words))
+    words = whole_words(asked_for_help(flags_last(words)))
     cluster.refuse_elsewhere(words)
     parser = make_parser(words)
     if not words:
@@ -174,6 +174,14 @@ def flags_last(words: list[str]) -> list[str]:
             kept.append(word)
     at = rest.index("--") if "--" in rest else len(rest)
     return [*kept, *rest[:at], *moved, *rest[at:]]
+
+
+def asked_for_help(words: list[str]) -> list[str]:
+    """Return the words with `help COMMAND` as what it is short for: `COMMAND --help`."""
+    if words[:1] != ["help"]:
+        return words
+    at = next((at for at, word in enumerate(words) if word.startswith("-")), len(words))
+    return [*words[1:at], "--help"]  # flags say nothing about a help
 
 
 def whole_words(words: list[str]) -> list[str]:

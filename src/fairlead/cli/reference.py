@@ -14,7 +14,8 @@ from fairlead.cli.command_tree import Argument, Command, Flag, command_tree
 OPENING = """\
 # fairlead
 
-`fairlead GROUP COMMAND`. Every command prints this, and an example, with `--help`.
+`fairlead GROUP COMMAND`. Every command prints this, and an example, with `--help`, or behind
+`fairlead help`.
 This page is generated: `python -m fairlead.cli.reference`.
 
 stdout carries what was asked for and nothing else; questions, progress and errors go to stderr.

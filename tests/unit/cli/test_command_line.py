@@ -147,6 +147,24 @@ def test_what_makes_no_command_says_what_may_have_been_meant(
     assert err.startswith(f"fairlead: {told}")
 
 
+@pytest.mark.parametrize(
+    ("words", "usage"),
+    [
+        (["help"], "usage: fairlead ["),
+        (["help", "pool", "scale"], "usage: fairlead pool scale ["),
+        (["--state", "x", "help", "timeline"], "usage: fairlead timeline ["),
+    ],
+)
+def test_help_of_a_command_is_what_its_flag_prints(
+    words: list[str], usage: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        run_command(words)
+
+    assert ended.value.code == 0
+    assert capsys.readouterr().out.startswith(usage)
+
+
 def test_no_words_print_the_help_and_a_group_alone_its_own(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -66,6 +66,20 @@ def test_drawings_go_to_a_file_and_nothing_to_stdout(
     assert capsys.readouterr().out == ""
 
 
+def test_a_drawing_for_a_dash_goes_to_stdout(
+    boot: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run_command(["timeline", "show", str(boot), "--html", "boot.html"])
+    capsys.readouterr()
+
+    run_command(["timeline", "show", str(boot), "--html", "-"])
+
+    told = capsys.readouterr()
+    assert (told.out, told.err) == ((tmp_path / "boot.html").read_text(), "")
+    assert not (tmp_path / "-").exists()
+
+
 def test_several_boots_are_drawn_as_medians(
     boot: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

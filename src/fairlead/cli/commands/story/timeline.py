@@ -40,8 +40,8 @@ def add_commands(parser: ArgumentParser) -> None:
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     of = add_command(commands, "of", "the story of a pool or machine", OF_EXAMPLE, _of)
     of.add_argument("name", metavar="POOL|MACHINE")
-    of.add_argument("--svg", type=Path, metavar="OUT", help="write the boot's drawing to this file")
-    of.add_argument("--html", type=Path, metavar="OUT", help="write the boot's page to this file")
+    of.add_argument("--svg", type=Path, metavar="OUT", help="write its drawing here; - is stdout")
+    of.add_argument("--html", type=Path, metavar="OUT", help="write its page here; - is stdout")
     _add_drawing(of, "also parts below 1 ms")
     show = commands.add_parser(
         "show",
@@ -53,8 +53,8 @@ def add_commands(parser: ArgumentParser) -> None:
     show.add_argument("file", type=Path, nargs="+", metavar="FILE", help="- is stdin")
     output = show.add_mutually_exclusive_group()
     add_form(output)
-    output.add_argument("--svg", type=Path, metavar="OUT", help="write a drawing to this file")
-    output.add_argument("--html", type=Path, metavar="OUT", help="write a page to this file")
+    output.add_argument("--svg", type=Path, metavar="OUT", help="write a drawing here; - is stdout")
+    output.add_argument("--html", type=Path, metavar="OUT", help="write a page here; - is stdout")
     _add_drawing(show, "also parts below 1 ms")
     show.set_defaults(run=_show)
     compare = commands.add_parser(

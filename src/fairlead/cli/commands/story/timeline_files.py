@@ -86,8 +86,11 @@ def _read_file(path: Path) -> list[BootTimeline]:
 
 
 def write_drawing(path: Path, text: str) -> None:
-    """Put a drawing in a file, and say so."""
+    """Put a drawing in a file, and say so; - is stdout."""
     # Lone surrogates cannot be in it: xml_text has replaced them.
+    if str(path) == "-":
+        sys.stdout.write(text)
+        return
     path.write_text(text, encoding="utf-8")
     sys.stderr.write(f"wrote {path}\n")
 
