@@ -300,6 +300,18 @@ def test_colours_are_all_that_a_terminal_gets_besides(
         assert all(mark.isprintable() or mark == "\n" for mark in text), name
 
 
+def test_a_file_that_somebody_is_to_write_is_told_where_it_is() -> None:
+    token = STATE_PATH.set(STATE)
+    try:
+        says = f"write it to {STATE}/secrets/login; see {STATE}/machines"
+        assert draw_plain([line(says)]) == (
+            "write it to /var/lib/somewhere/quite/deep/below/state/secrets/login; "
+            "see STATE/machines\n"
+        )
+    finally:
+        STATE_PATH.reset(token)
+
+
 def test_a_row_is_a_line_in_a_pipe_and_a_card_where_there_is_no_room() -> None:
     grid = Grid(("NAME", "STATE", "SAYS"), (("workers", "", "a sentence of some length here"),))
 

@@ -424,10 +424,10 @@ def test_what_is_not_applied_and_what_machines_ignored_is_shown() -> None:
 def test_the_story_of_a_machine_has_its_beginning_and_end() -> None:
     gone = make_machine(gone_at="2026-11-20T11:59:00.000Z")
 
-    assert [(kind, says) for _, kind, _, says in story_of(gone)] == [
-        ("MachineCreated", "Made from revision r1."),
-        ("MachineReady", "Its boot took 412 ms."),
-        ("MachineGone", "Nothing of it is left."),
+    assert [told[1:] for told in story_of(gone)] == [
+        ("MachineCreated", "", "workers-1 was made from r1."),
+        ("MachineReady", "workers-1", "workers-1 is ready: its boot took 412 ms."),
+        ("MachineGone", "", "workers-1 is gone."),
     ]
 
 

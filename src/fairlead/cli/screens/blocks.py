@@ -3,7 +3,8 @@ What a command shows, as lines and tables that know nothing of colours or widths
 
 One description is drawn everywhere: laid out by layout.py, coloured by colours.py on a terminal.
 Names and causes come from documents and machines: what is not printable is shown escaped, so that
-none of them can move the cursor. Paths of the state directory are told from there.
+none of them can move the cursor. Paths of the state directory are told from there, but those of
+files that people write.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from fairlead.contract.visible_text import visible
 GOOD, BAD, WAITING, QUIET, STRONG = "good", "bad", "waiting", "quiet", "strong"
 
 # What screens call the state directory; a file on a machine's own disk has the path it has there.
-STATE = "STATE"
+STATE, SECRETS = "STATE", "secrets"
 _OWN_DISK = re.compile(rf"{STATE}/machines/[A-Za-z0-9.-]+/root(?=/)")
 # The words behind it say the same.
 _ERRNO = re.compile(r"\[Errno \d+\] ", re.ASCII)
@@ -81,6 +82,8 @@ def text_of(cell: Cell) -> str:
     state = STATE_PATH.get()
     if state and state in text:
         text = _OWN_DISK.sub("", text.replace(state, STATE))
+        # Files that people write are told where they are.
+        text = text.replace(f"{STATE}/{SECRETS}/", f"{state}/{SECRETS}/")
     return _ERRNO.sub("", text) if "[Errno " in text else text
 
 

@@ -67,16 +67,21 @@ def event_story(events: Iterable[Event]) -> list[StoryLine]:
 
 def story_of(machine: MachineDetail) -> list[StoryLine]:
     """Return the machine's events, and those moments of its life that are none."""
-    took = boot_text(machine.boot_ms)
+    name, took = machine.name, boot_text(machine.boot_ms)
+    ready = f"{name} is ready" + (f": its boot took {took}." if took else ".")
     told = {event.kind.value for event in machine.events}
     moments = (
-        (machine.created_at, "MachineCreated", f"Made from revision {machine.revision}."),
-        (machine.ready_at, "MachineReady", f"Its boot took {took}." if took else "Ready."),
-        (machine.gone_at, "MachineGone", "Nothing of it is left."),
+        (machine.created_at, "MachineCreated", "", f"{name} was made from {machine.revision}."),
+        (machine.ready_at, "MachineReady", name, ready),
+        (machine.gone_at, "MachineGone", "", f"{name} is gone."),
     )
     return [
         *event_story(machine.events),
-        *((when, kind, "", says) for when, kind, says in moments if when and kind not in told),
+        *(
+            (when, kind, whose, says)
+            for when, kind, whose, says in moments
+            if when and kind not in told
+        ),
     ]
 
 
