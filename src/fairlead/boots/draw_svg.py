@@ -22,7 +22,7 @@ from fairlead.boots.boot import (
     duration,
 )
 from fairlead.contract.boot_report import DONE, SKIPPED, STOPPED, UNFINISHED
-from fairlead.contract.visible_text import visible
+from fairlead.contract.visible_text import visible, without_errno
 
 WIDTH = 1080
 MARGIN = 20
@@ -79,7 +79,7 @@ def draw_svg(timeline: BootTimeline) -> str:
 
 def xml_text(text: str) -> str:
     """Return the text as XML may hold it: markup escaped, and what is not printable spelled out."""
-    return escape(visible(text))
+    return escape(visible(without_errno(text)))
 
 
 def _quoted(text: str) -> str:

@@ -13,7 +13,7 @@ from textwrap import wrap
 from fairlead.boots.boot import BootTimeline, Mark, Span, duration
 from fairlead.boots.compare import MARK, Difference
 from fairlead.contract.boot_report import DONE, SKIPPED, STOPPED, UNFINISHED
-from fairlead.contract.visible_text import visible
+from fairlead.contract.visible_text import visible, without_errno
 
 # Eighths of a character cell, so that a 3 ms stage of a 2 s boot is still a visible sliver.
 PARTS = " ▏▎▍▌▋▊▉█"
@@ -204,4 +204,4 @@ def _signed_bar(delta_ms: float, largest_ms: float, width: int) -> str:
 
 def printable(text: str) -> str:
     """Return the text with everything escaped that would not be one visible character."""
-    return visible(text)
+    return visible(without_errno(text))

@@ -7,7 +7,7 @@ import sys
 from fairlead.cli.files.listed_error import ListedError
 from fairlead.cli.output import FORM, JSON, NAME, YAML, as_typed
 from fairlead.contract.json_text import encode_json
-from fairlead.contract.visible_text import visible
+from fairlead.contract.visible_text import visible, without_errno
 from fairlead.errors import FairleadError, InputError
 
 TYPE_CHECKING = False
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def print_error(text: str) -> None:
     """Write one line for the person at the terminal."""
-    sys.stderr.write(f"fairlead: {visible(as_typed(text))}\n")
+    sys.stderr.write(f"fairlead: {_shown(text)}\n")
 
 
 def tell_failure(error: FairleadError) -> int:
@@ -30,7 +30,7 @@ def tell_failure(error: FairleadError) -> int:
         sys.stderr.write(yaml_of({"error": failure_fields(error)}))
     elif isinstance(error, ListedError):
         print_error(error.lines[0])
-        sys.stderr.write("".join(f"{visible(as_typed(line))}\n" for line in error.lines[1:]))
+        sys.stderr.write("".join(f"{_shown(line)}\n" for line in error.lines[1:]))
     else:
         print_error(str(error))
     return error.exit_code
@@ -40,9 +40,17 @@ def failure_fields(error: FairleadError) -> dict[str, Json]:
     """Return an error as a document: exit code, class, problem, and what an InputError adds."""
     fields: dict[str, Json] = {"code": error.exit_code, "kind": _kind_of(error)}
     if not isinstance(error, InputError):
-        return {**fields, "problem": as_typed(str(error)), "field": "", "hint": ""}
-    fields |= {"problem": error.problem, "field": error.field, "hint": as_typed(error.hint)}
+        return {**fields, "problem": without_errno(as_typed(str(error))), "field": "", "hint": ""}
+    fields |= {
+        "problem": without_errno(error.problem),
+        "field": error.field,
+        "hint": as_typed(error.hint),
+    }
     return {**fields, "problems": error.listed} if isinstance(error, ListedError) else fields
+
+
+def _shown(text: str) -> str:
+    return visible(without_errno(as_typed(text)))
 
 
 def _kind_of(error: FairleadError) -> str:

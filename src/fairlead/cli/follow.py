@@ -70,7 +70,7 @@ class Lines:
         from fairlead.cli.screens.rollout import progress_line
 
         for pool in pools:
-            text = progress_line(pool)
+            text = progress_line(pool, pool.machines)
             if self._told.get(pool.name) != text:
                 sys.stderr.write(text + "\n")
                 sys.stderr.flush()
@@ -133,5 +133,8 @@ def _concluded(pools: list[PoolDetail]) -> int:
         if pool.verdict.needs
     ]
     if waiting:
-        raise UnavailableError("; ".join(waiting))
+        from fairlead.cli.screens.rollout import plain_line
+
+        machines = [machine for pool in pools for machine in pool.machines]
+        raise UnavailableError(plain_line("; ".join(waiting), machines))
     return 0

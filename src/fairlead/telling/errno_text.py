@@ -42,7 +42,16 @@ def os_problem(error: OSError) -> str:
     return f"{where}{_said(error)}"
 
 
+def problem_text(error: Exception) -> str:
+    """Return what went wrong, be it the system's word or ours."""
+    told = os_problem(error) if isinstance(error, OSError) else str(error)
+    return told or type(error).__name__
+
+
 def _said(error: OSError) -> str:
+    # The numbers of TLS are its own.
+    if type(error).__module__ == "ssl":
+        return str(error.strerror or error)
     if error.errno in _SAYS:
         return _SAYS[error.errno]
     if isinstance(error, TimeoutError):

@@ -1,6 +1,7 @@
 """Every report can be drawn, and no report can draw outside its lines."""
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 from xml.etree import ElementTree
@@ -238,10 +239,10 @@ def test_nothing_is_drawn_outside_the_drawing() -> None:
 CAUSE = "kubelet is missing: " + "install the kubelet package " * 12
 
 
-def failed_timeline() -> BootTimeline:
+def failed_timeline(cause: str = CAUSE) -> BootTimeline:
     """A boot that one stage stopped, and in which another never ended."""
     fields = make_fields()
-    fields["stages"][0] = ["find-programs", 0.5, 0.1, "stopped", CAUSE]
+    fields["stages"][0] = ["find-programs", 0.5, 0.1, "stopped", cause]
     fields["stages"][1] = ["provision", 1.0, 0.0, "unfinished", ""]
     return timeline_of(fields)
 
@@ -281,6 +282,16 @@ def test_a_failed_bar_says_why_beside_it_and_in_full_on_hover() -> None:
         left = x - length if text.get("text-anchor") == "end" else x
         assert 0 <= left <= left + length <= 1080
     assert [hover for hover in hovers if hover.endswith(CAUSE)]
+
+
+@pytest.mark.parametrize("draw", [lambda boot: draw_text(boot, 100), draw_svg, draw_page])
+def test_no_drawing_of_a_boot_shows_the_number_of_a_system_error(
+    draw: Callable[[BootTimeline], str],
+) -> None:
+    drawn = draw(failed_timeline("[Errno 21] Is a directory: '/etc/containerd'"))
+
+    assert "Errno" not in drawn
+    assert "Is a directory:" in drawn
 
 
 def test_a_page_names_its_boot_and_marks_what_failed() -> None:

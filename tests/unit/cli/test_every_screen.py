@@ -36,7 +36,7 @@ from fairlead.cli.screens.overview import screen_blocks
 from fairlead.cli.screens.plan import plan_blocks
 from fairlead.cli.screens.platform import effect_blocks, platform_grid
 from fairlead.cli.screens.pool import explain_blocks, pool_blocks, pools_blocks
-from fairlead.cli.screens.rollout import rollout_blocks
+from fairlead.cli.screens.rollout import plain_line, progress_line, rollout_blocks
 from fairlead.cli.screens.show import draw_plain, write_blocks
 from fairlead.controller.observe import observe
 from fairlead.controller.think import think
@@ -168,6 +168,8 @@ def screens(world: SimWorld, width: int) -> dict[str, list[Block]]:
         "platform set": effect_blocks([pool.plan]),
         "events": story_blocks(event_story(events)),
         "events --follow": [event_line(event) for event in events],
+        "rollout watch in a pipe": [line(progress_line(pool, pool.machines))],
+        "rollout watch, at its end": [line(plain_line(pool.verdict.needs, pool.machines))],
         "userdata inspect": inspection_blocks(inspect_user_data(b"#cloud-config\nruncmd: [x]\n")),
     }
 
@@ -221,7 +223,9 @@ def test_columns_are_those_of_the_command_whatever_goes_on() -> None:
         assert len(columns) == 1
 
 
-@pytest.mark.parametrize("screen", ["pool show", "rollout status", "up", "machine list"])
+@pytest.mark.parametrize(
+    "screen", ["pool show", "rollout status", "up", "machine list", "rollout watch in a pipe"]
+)
 def test_a_cause_is_told_once_and_paths_as_the_machine_has_them(screen: str) -> None:
     text = " ".join(drawn("failing", None)[screen].split())
 

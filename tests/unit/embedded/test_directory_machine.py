@@ -115,7 +115,7 @@ def test_last_words_of_a_boot_under_way_say_what_it_waits_for(
     wait_until(lambda: "trying again" in kind.last_words(M), "a first failed try")
     assert kind.life_of(M) is Life.BOOTING
     assert kind.last_words(M) == (
-        "stage fetch-config: node config not fetched, trying again: [Errno 111] Connection refused"
+        "stage fetch-config: node config not fetched, trying again: Connection refused"
     )
 
 
@@ -174,9 +174,7 @@ def test_a_defective_image_fails_with_exit_code_241_and_a_sound_one_boots_after_
     wait_for(kind, M, Life.UP)
     status = json.loads((place / "root/var/log/fairlead/provision.json").read_text())
     assert status["ExitCode"] == "241"
-    assert kind.last_words(M).startswith(
-        "stage provision/containerd-config: [Errno 21] Is a directory: "
-    )
+    assert kind.last_words(M).startswith("stage provision/containerd-config: Is a directory: ")
 
     kind.power_on(M, make_seed(), Fault.NONE)
     wait_until(lambda: kind.last_words(M) == "provisioned", "a sound boot")
@@ -275,7 +273,7 @@ def test_links_that_a_machine_puts_on_its_disk_lead_nowhere(
     (place / "root/etc").mkdir()
     (place / "root/etc/hostname").symlink_to(outside / "hostname")
 
-    with pytest.raises(UnavailableError, match="Not a directory"):
+    with pytest.raises(UnavailableError, match="expected a directory"):
         kind.power_on(M, make_seed(), Fault.NONE)
     assert list(outside.iterdir()) == [outside / "hostname"]
 

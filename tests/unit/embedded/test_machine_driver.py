@@ -260,8 +260,11 @@ def test_a_machine_that_is_gone_leaves_no_token(yard: Yard) -> None:
 
 
 UNREADABLE = [
-    (OSError(24, "Too many open files", "/m/root"), "[Errno 24] Too many open files: '/m/root'"),
-    (IsADirectoryError(21, "Is a directory"), "[Errno 21] Is a directory"),
+    (
+        OSError(24, "Too many open files", "/m/root"),
+        "/m/root: this process has too many open files (ulimit -n)",
+    ),
+    (IsADirectoryError(21, "Is a directory"), "is a directory, expected a file"),
     (UnavailableError("its disk hangs"), "its disk hangs"),
     (RecursionError("deep"), "a defect of the control plane: RecursionError: deep"),
     (MemoryError(), "a defect of the control plane: MemoryError: "),
@@ -317,7 +320,9 @@ def test_a_ready_machine_stays_ready_while_nobody_can_look_at_it(
     yard.clock.advance(timedelta(seconds=3))
     yard.drive(driver, ticks=1)
     assert yard.machine(name).phase is Phase.READY
-    assert yard.machine(name).problem == "[Errno 13] Permission denied"
+    assert yard.machine(name).problem == (
+        "permission is missing: its owner or mode keeps this user out"
+    )
 
     yard.garage.unreadable = {}
     yard.clock.advance(timedelta(seconds=3))

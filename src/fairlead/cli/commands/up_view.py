@@ -13,6 +13,7 @@ from fairlead.answers.pool import PoolAnswer
 from fairlead.answers.text import plain
 from fairlead.answers.words import PoolState
 from fairlead.cli.request import write_json
+from fairlead.cli.screens.blocks import shown
 from fairlead.cli.screens.width import width_of
 from fairlead.errors import UnavailableError
 
@@ -74,7 +75,7 @@ def wait_until_ready(client: Client, timeout_s: float) -> None:
         pools = client.pools().pools
         late = [pool for pool in pools if not is_ready(pool)]
         stuck = [reason for pool in late if (reason := _why_stuck(client, pool))]
-        lines = lines_of(pools) + stuck
+        lines = lines_of(pools) + [shown(reason) for reason in stuck]
         if lines != told:
             sys.stderr.write("\n".join(lines) + "\n")
             told = lines

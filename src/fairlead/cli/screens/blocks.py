@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from fairlead.cli.output import STATE_PATH
-from fairlead.contract.visible_text import visible
+from fairlead.contract.visible_text import visible, without_errno
 
 # What a piece of text means; colours.py says how a terminal shows it.
 GOOD, BAD, WAITING, QUIET, STRONG = "good", "bad", "waiting", "quiet", "strong"
@@ -22,8 +22,6 @@ GOOD, BAD, WAITING, QUIET, STRONG = "good", "bad", "waiting", "quiet", "strong"
 # What screens call the state directory; a file on a machine's own disk has the path it has there.
 STATE, SECRETS = "STATE", "secrets"
 _OWN_DISK = re.compile(rf"{STATE}/machines/[A-Za-z0-9.-]+/root(?=/)")
-# The words behind it say the same.
-_ERRNO = re.compile(r"\[Errno \d+\] ", re.ASCII)
 
 # Characters. What is shorter may be told twice.
 LONG_CAUSE = 40
@@ -78,13 +76,18 @@ def fact(name: str, value: Cell, width: int = 10) -> Line:
 
 def text_of(cell: Cell) -> str:
     """Return what a cell says, fit for a terminal."""
-    text = visible(cell.text if isinstance(cell, Toned) else cell)
+    return shown(cell.text if isinstance(cell, Toned) else cell)
+
+
+def shown(told: str) -> str:
+    """Return what a document or a machine says as every screen and every plain line says it."""
+    text = visible(told)
     state = STATE_PATH.get()
     if state and state in text:
         text = _OWN_DISK.sub("", text.replace(state, STATE))
         # Files that people write are told where they are.
         text = text.replace(f"{STATE}/{SECRETS}/", f"{state}/{SECRETS}/")
-    return _ERRNO.sub("", text) if "[Errno " in text else text
+    return without_errno(text)
 
 
 def told_once(blocks: Iterable[Block], causes: Iterable[str]) -> list[Block]:

@@ -6,7 +6,7 @@ The bar counts machines: those that have the target and serve, those that are un
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from fairlead.answers.machine import MachineAnswer
@@ -25,6 +25,7 @@ from fairlead.cli.screens.blocks import (
     Line,
     Toned,
     line,
+    text_of,
     told_once,
 )
 from fairlead.telling.counted import counted
@@ -63,12 +64,17 @@ def state_cell(pool: PoolAnswer) -> Cell:
     return Toned(pool.state.value, STATE_TONES[pool.state])
 
 
-def progress_line(pool: PoolAnswer) -> str:
+def progress_line(pool: PoolAnswer, machines: Sequence[MachineAnswer] = ()) -> str:
     """Return how far a pool is, on one line without anything that moves by itself."""
-    says = "; ".join(wait.says for wait in pool.waits)
     told = f"{pool.name}: {pool.updated} of {pool.desired} machines up to date"
     told += f", {pool.available} available"
-    return f"{told}; {says}" if says else told
+    return plain_line("; ".join([told, *(wait.says for wait in pool.waits)]), machines)
+
+
+def plain_line(text: str, machines: Iterable[MachineAnswer]) -> str:
+    """Return a sentence outside of screens as they say it, each cause once."""
+    [told] = told_once([line(text)], problems_of(machines))
+    return "".join(text_of(piece) for piece in told.pieces) if isinstance(told, Line) else ""
 
 
 def bar_of(pool: PoolAnswer, machines: Sequence[MachineAnswer], width: int) -> Line:
@@ -105,7 +111,7 @@ def rollout_blocks(
     return told_once(blocks, problems_of(machines))
 
 
-def problems_of(machines: Sequence[MachineAnswer]) -> list[str]:
+def problems_of(machines: Iterable[MachineAnswer]) -> list[str]:
     """Return what is wrong with machines; a screen says it once."""
     return [machine.problem for machine in machines if machine.problem]
 

@@ -20,6 +20,7 @@ from pathlib import Path
 from fairlead.embedded.access.roles import GROUP, Grant, read_roles
 from fairlead.embedded.state_directory import StateDirectory
 from fairlead.errors import InputError
+from fairlead.telling.errno_text import problem_text
 
 SOCKET = "api.sock"
 PASS_THROUGH = 0o711
@@ -85,7 +86,7 @@ def open_doors(directory: StateDirectory, grants: Iterable[Grant]) -> list[str]:
         _make_passage(directory)
         _close_others(directory, wanted)
     except (OSError, InputError) as error:
-        return [*problems, f"no other user is let in: {error}"]
+        return [*problems, f"no other user is let in: {problem_text(error)}"]
     for name, grant in wanted.items():
         try:
             _open_door(directory, directory.shared / name, grant)

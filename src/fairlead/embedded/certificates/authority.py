@@ -33,6 +33,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from fairlead.answers.reply import Authorities, Authority
 from fairlead.errors import InputError
+from fairlead.telling.errno_text import problem_text
 from fairlead.whole_file import write_whole
 
 AUTHORITY_FILE = "authority.pem"
@@ -207,7 +208,7 @@ def _read_authority(file: Path) -> _Signed:
         return _read(file)
     except (OSError, ValueError) as error:
         raise InputError(
-            f"{file} holds no certificate with its key: {error}",
+            f"{file} holds no certificate with its key: {problem_text(error)}",
             hint="restore it; if it is lost, remove it and replace every machine",
         ) from error
 

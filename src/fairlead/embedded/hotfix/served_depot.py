@@ -24,6 +24,7 @@ from fairlead.hotfix.service.ledger import Ledger
 from fairlead.hotfix.service.pointers import ServedPointers
 from fairlead.hotfix.service.shelf import Shelf
 from fairlead.hotfix.service.standing import Standing
+from fairlead.telling.errno_text import problem_text
 
 TEND_EVERY = timedelta(seconds=1)
 TIDY_EVERY = timedelta(hours=1)
@@ -113,7 +114,7 @@ class ServedDepot:
         try:
             await self._kept.aside(lambda: self._keep(now))
         except FairleadError as error:
-            self._log.trouble("hotfix ledger", f"{error}; tried again")
+            self._log.trouble("hotfix ledger", f"{problem_text(error)}; tried again")
 
     def _tend(self, fixes: Sequence[Fix], now: datetime) -> None:
         self._ledger.tend(fixes, now)
@@ -139,7 +140,9 @@ class ServedDepot:
         try:
             is_renewed = await asyncio.to_thread(renew_depot, self.depot, now)
         except (FairleadError, OSError) as error:
-            self._log.trouble("hotfix metadata", f"not signed anew, tried again: {error}")
+            self._log.trouble(
+                "hotfix metadata", f"not signed anew, tried again: {problem_text(error)}"
+            )
             return
         self._log.is_well("hotfix metadata")
         if is_renewed:
@@ -158,7 +161,7 @@ class ServedDepot:
         try:
             work()
         except (FairleadError, OSError) as error:
-            self._log.trouble(f"hotfix {what}", f"{error}; tried again")
+            self._log.trouble(f"hotfix {what}", f"{problem_text(error)}; tried again")
         else:
             self._log.is_well(f"hotfix {what}")
 

@@ -15,6 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from fairlead.errors import UnavailableError
+from fairlead.telling.errno_text import os_problem
 
 GROUPS = Path("/sys/fs/cgroup")
 HIERARCHIES = ("systemd", "unified", ".")
@@ -61,7 +62,8 @@ def _empty(group: Path) -> None:
                 break
             except OSError as error:
                 if time.monotonic() > end:
-                    raise UnavailableError(f"{group} cannot be removed: {error}") from error
+                    why = os_problem(error)
+                    raise UnavailableError(f"{group} cannot be removed: {why}") from error
                 time.sleep(STEP_S)
 
 

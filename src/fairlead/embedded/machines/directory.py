@@ -27,6 +27,7 @@ from fairlead.embedded.machines.process import (
     trim_console,
 )
 from fairlead.errors import UnavailableError
+from fairlead.telling.errno_text import os_problem
 
 # Last on the path, so that nothing installed beside us goes before the standard library.
 START = (
@@ -63,7 +64,8 @@ class DirectoryMachines:
             if fault is not Fault.NEVER_JOIN:
                 self._boot(place, seed, fault)
         except OSError as error:
-            raise UnavailableError(f"{machine} cannot be given power: {error}") from error
+            why = os_problem(error)
+            raise UnavailableError(f"{machine} cannot be given power: {why}") from error
 
     def _boot(self, place: Path, seed: Seed | None, fault: Fault) -> None:
         disk = MachineDisk(place / ROOT)
@@ -105,7 +107,7 @@ class DirectoryMachines:
             kill_processes(place)
             remove_tree(place)
         except OSError as error:
-            raise UnavailableError(f"{machine} cannot be removed: {error}") from error
+            raise UnavailableError(f"{machine} cannot be removed: {os_problem(error)}") from error
 
     def list_names(self) -> tuple[str, ...]:
         """Return every machine that has something here, sorted."""

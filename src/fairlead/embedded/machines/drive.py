@@ -34,6 +34,7 @@ from fairlead.errors import FairleadError, UnavailableError
 from fairlead.payload.bearer import issued
 from fairlead.rollout.machines import Machine
 from fairlead.rollout.secrets import UserData
+from fairlead.telling.errno_text import problem_text
 
 # How many machines start or stop at once: more only makes each of them slower.
 MOST_AT_ONCE = 8
@@ -250,7 +251,7 @@ class Driver:
 
 
 def _problem_of(error: Exception) -> str:
-    says = str(error) or type(error).__name__
+    says = problem_text(error)
     if not isinstance(error, FairleadError | OSError):
         says = f"a defect of the control plane: {type(error).__name__}: {error}"
     return says if len(says) <= LONGEST_PROBLEM else f"{says[:LONGEST_PROBLEM]}..."

@@ -11,6 +11,7 @@ from fairlead.agent.report.clock_text import log_time
 from fairlead.agent.report.record import parse_record
 from fairlead.contract.boot_report import STOPPED, UNFINISHED, BootReport
 from fairlead.contract.json_text import Pairs, parse_json, plain
+from fairlead.contract.visible_text import without_errno
 from fairlead.embedded.machines.disk import MachineDisk
 from fairlead.errors import InputError
 
@@ -113,6 +114,7 @@ def _fields_of(raw: bytes) -> dict[str, object]:
 
 def _one_line(text: str, longest: int = LONGEST) -> str:
     # Four times as much is looked at: whatever is white space in it becomes one space.
-    shown = "".join(mark if mark.isprintable() else " " for mark in text[: 4 * longest])
+    start = without_errno(text)[: 4 * longest]
+    shown = "".join(mark if mark.isprintable() else " " for mark in start)
     line = " ".join(shown.split())
     return line if len(line) <= longest else f"{line[:longest]}..."

@@ -47,6 +47,7 @@ from fairlead.embedded.machines.process import (
     trim_console,
 )
 from fairlead.errors import InputError, UnavailableError
+from fairlead.telling.errno_text import os_problem
 
 TOOLS = ("systemd-nspawn", "mount", "umount")
 
@@ -107,7 +108,8 @@ class NspawnMachines:
             if fault is not Fault.NEVER_JOIN:
                 self._boot(place, seed, fault)
         except OSError as error:
-            raise UnavailableError(f"{machine} cannot be given power: {error}") from error
+            why = os_problem(error)
+            raise UnavailableError(f"{machine} cannot be given power: {why}") from error
 
     def _boot(self, place: Path, seed: Seed | None, fault: Fault) -> None:
         mount(place)
@@ -158,7 +160,7 @@ class NspawnMachines:
             unmount(place)
             remove_tree(place)
         except OSError as error:
-            raise UnavailableError(f"{machine} cannot be removed: {error}") from error
+            raise UnavailableError(f"{machine} cannot be removed: {os_problem(error)}") from error
 
     def list_names(self) -> tuple[str, ...]:
         """Return every machine that has something here, sorted."""

@@ -54,6 +54,7 @@ from fairlead.inputs.leaf import Json
 from fairlead.inputs.platform_inputs import Stub
 from fairlead.payload.app import make_app
 from fairlead.proposal.propose import Shown
+from fairlead.telling.errno_text import problem_text
 
 if TYPE_CHECKING:
     from fairlead.embedded.machines.kind import MachineKind, Printed
@@ -268,7 +269,7 @@ class ControlPlane:
             front.load_certificate(self._renewal.certificates)
             self.world.pools.change_stub(self._stub())
         except (FairleadError, OSError) as error:
-            self._log.tell(f"certificates not renewed, trying again: {error}")
+            self._log.tell(f"certificates not renewed, trying again: {problem_text(error)}")
 
     def _idle_s(self) -> float:
         """Return how long nothing happens by itself: a token, a window or a retry may be due."""

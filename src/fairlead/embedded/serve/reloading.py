@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fairlead.telling.errno_text import os_problem
+
 if TYPE_CHECKING:
     from fairlead.embedded.certificates.authority import Certificates
     from fairlead.embedded.serve.log import Log
@@ -30,7 +32,8 @@ class Reloading:
         try:
             self._server.load_certificate(self._certificates)
         except OSError as error:  # also what TLS says of files that do not belong together
-            self._log.trouble("certificate", f"not loaded, the one before serves on: {error}")
+            why = os_problem(error)
+            self._log.trouble("certificate", f"not loaded, the one before serves on: {why}")
             return
         self._seen = seen
         self._log.is_well("certificate")

@@ -26,6 +26,7 @@ from fairlead.embedded.store.database import Store
 from fairlead.embedded.store.migrations import read_migrations, refuse_later_version
 from fairlead.embedded.store.watermark import Mark
 from fairlead.errors import InputError, UnavailableError
+from fairlead.telling.errno_text import os_problem
 from fairlead.whole_file import write_whole
 
 SQLITE_START = b"SQLite format 3\0"
@@ -99,7 +100,7 @@ def pack(copy: Path, directory: StateDirectory, file: Path) -> Backup:
     try:
         write_whole(file, copy.read_bytes())
     except OSError as error:
-        raise UnavailableError(f"the backup could not be written: {error}") from error
+        raise UnavailableError(f"the backup could not be written: {os_problem(error)}") from error
     return backup
 
 

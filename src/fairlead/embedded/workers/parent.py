@@ -17,6 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from fairlead.errors import FairleadError, InputError
+from fairlead.telling.errno_text import problem_text
 
 # Seconds. A worker that ends sooner is broken from the start, and not started again at once.
 SHORT_LIFE_S = 1.0
@@ -106,7 +107,7 @@ class Workers:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
             code = self.work(number, self.sockets[number])
         except (FairleadError, OSError) as error:
-            self.tell(f"worker {number} cannot serve: {error}")
+            self.tell(f"worker {number} cannot serve: {problem_text(error)}")
         except BaseException:
             traceback.print_exc()
             raise

@@ -16,6 +16,7 @@ from fairlead.embedded.serve.reloading import LOOK_S
 from fairlead.errors import InputError
 from fairlead.inputs.platform_inputs import Stub
 from fairlead.kube.operator import Operator
+from fairlead.telling.errno_text import problem_text
 
 
 class PayloadAddress:
@@ -51,7 +52,9 @@ async def follow_address(
                 log.tell("authority: machines that boot from here on trust another one")
             log.is_well("authority")
         except (InputError, OSError) as error:
-            log.trouble("authority", f"not read, machines trust the one before: {error}")
+            log.trouble(
+                "authority", f"not read, machines trust the one before: {problem_text(error)}"
+            )
         with suppress(TimeoutError):
             await asyncio.wait_for(is_over.wait(), LOOK_S)
 

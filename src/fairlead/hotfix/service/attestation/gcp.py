@@ -35,6 +35,7 @@ from fairlead.hotfix.service.attestation.evidence import (
     url_decoded,
 )
 from fairlead.hotfix.service.attestation.verifier import Claims, NotAdmittedError, UnprovenError
+from fairlead.telling.errno_text import problem_text
 
 ISSUER = "https://accounts.google.com"
 
@@ -138,7 +139,7 @@ class KeysFile:
                 self._keys = self._read()
                 self.problem = ""
         except (OSError, InputError) as error:
-            self.problem = f"the new keys are not in use: {error}"
+            self.problem = f"the new keys are not in use: {problem_text(error)}"
         return self._keys
 
     def _read(self) -> Keys:
