@@ -160,13 +160,15 @@ def unapplied(leaves: Leaves, lacks: Mapping[str, str]) -> dict[str, str]:
     """
     Return those of the leaves that some machines do not apply, each with the reason.
 
-    lacks: the reason by the path of a row.
+    lacks: the reason by the path of a row, or of one leaf below it; '' for a leaf that is applied
+    though the rest of its row is not.
     """
     found = {}
     for path in sorted(leaves):
         row = find_row(path)
-        if row and row.path in lacks:
-            found[path] = lacks[row.path]
+        why = lacks.get(path, lacks.get(row.path, "") if row else "")
+        if why:
+            found[path] = why
     return found
 
 

@@ -9,8 +9,6 @@ the owner names is copied for each revision, so that a change of it moves no mac
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any
 
 from fairlead.errors import InputError, InvariantError
@@ -31,6 +29,7 @@ from fairlead.kube.cluster_api.deployment import (
 )
 from fairlead.kube.cluster_api.in_place import HEADING_FOR, REVISION, annotations_of
 from fairlead.kube.cluster_api.infrastructure import Infrastructure
+from fairlead.kube.cluster_api.not_applied import NOT_APPLIED
 from fairlead.kube.cluster_api.workload import (
     FIRST_SILENT_S,
     NoNodeError,
@@ -56,7 +55,7 @@ class KubeMachines:
     """The Machines seam over Cluster API."""
 
     makes_by_itself = True
-    not_applied: Mapping[str, str] = MappingProxyType({})
+    not_applied = NOT_APPLIED
     # Quotas and clouds have limits of their own; they say so when they are reached.
     capacity = Capacity(MOST_MACHINES, "as many as a pool may have anywhere")
 
