@@ -152,6 +152,12 @@ _NOTICE = _object(
 )
 _SETTINGS: Schema = {"type": "object", "description": "NAME: VALUE"}
 
+_TEMPLATE_FIELD: Schema = {
+    "type": ["string", "number", "boolean"],
+    "minLength": 1,
+    "description": "one machine-template field",
+}
+
 # A kernel setting is a number or text; true and 10.0 are no value of any.
 _KERNEL_SETTINGS: Schema = {
     **_SETTINGS,
@@ -201,6 +207,7 @@ def node_pool_schema() -> Schema:
     assert isinstance(properties, dict)  # noqa: S101 - _spec_schema made it
     properties["config"] = _configuration_schema()
     _part(properties, "release")["required"] = ["version"]
+    _part(properties, "machineTemplate")["additionalProperties"] = _TEMPLATE_FIELD
     _part(properties, "autoscaling")["minProperties"] = 1
     return _document_schema("NodePool", {**spec, "required": ["release"]})
 

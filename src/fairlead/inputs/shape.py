@@ -226,12 +226,38 @@ _BUDGET_SCHEMA: Mapping[str, Json] = {
 }
 
 TEXT = Shape(_text, {"type": "string"})
+# Parts of patterns, which Kubernetes reads as well: in no dialect do they mean anything else.
+_NAME = "[A-Za-z0-9][A-Za-z0-9._-]*"
+_BYTE = "(25[0-5]|2[0-4][0-9]|1?[0-9]?[0-9])"
+_IPV4 = rf"{_BYTE}(\.{_BYTE}){{3}}"
+_IPV6 = r"\[[0-9A-Fa-f]{0,4}(:[0-9A-Fa-f]{0,4}){2,7}(\.[0-9]{1,3}){0,3}\]"
+_PORT = "(:[1-9][0-9]{0,4})?"
+
 # Stricter for who writes one than for what is in force: the judge says what is none of these.
-IMAGE = Shape(_text, {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9._/:@+-]*$"})
+IMAGE = Shape(
+    _text,
+    {
+        "type": "string",
+        "pattern": rf"^({_NAME}(:[0-9]{{1,5}})?/)?{_NAME}(/{_NAME})*"
+        r"(:[A-Za-z0-9_][A-Za-z0-9._-]{0,127})?(@[a-z0-9]+:[0-9a-f]{2,128})?$",
+    },
+)
 VERSION = Shape(
     _text, {"type": "string", "pattern": r"^[0-9]{1,4}\.[0-9]{1,4}\.[0-9]{1,4}(-[0-9A-Za-z.-]+)?$"}
 )
-BASE = Shape(_text, {"type": "string", "pattern": r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$"})
+BASE = Shape(_text, {"type": "string", "pattern": r"^[0-9]{6}\.[0-9]{2}$"})
+DIGEST = Shape(
+    _text, {"type": "string", "pattern": "^sha(256:[0-9a-f]{4,64}|512:[0-9a-f]{4,128})$"}
+)
+PROXY = Shape(
+    _text,
+    {
+        "type": "string",
+        "pattern": rf"^(https?|socks5h?)://([^/@\s]+@)?({_NAME}|{_IPV6}){_PORT}(/[^\s]*)?$",
+    },
+)
+ENDPOINT = Shape(_text, {"type": "string", "pattern": rf"^({_NAME}|{_IPV6}){_PORT}$"})
+ADDRESS = Shape(_text, {"type": "string", "pattern": rf"^({_IPV4}|{_IPV6}){_PORT}$"})
 FIX = Shape(_text, {"type": "string", "pattern": r"^[0-9]{6}\.[0-9]{2}\.[0-9]{1,9}$"})
 STREAM = Shape(_text, {"type": "string", "pattern": r"^[a-z][a-z0-9]*-[0-9]+(\.[0-9]+)*$"})
 COUNT = Shape(_count, {"type": "integer", "minimum": 0, "maximum": LARGEST_NUMBER})

@@ -10,11 +10,15 @@ from dataclasses import dataclass
 from fairlead.answers.words import LeafClass
 from fairlead.inputs.leaf import Leaf, Leaves, Shape
 from fairlead.inputs.shape import (
+    ADDRESS,
     ANY,
     BASE,
     COUNT,
+    DIGEST,
+    ENDPOINT,
     FLAG,
     IMAGE,
+    PROXY,
     STREAM,
     TEXT,
     TEXT_SET,
@@ -30,7 +34,7 @@ def _intent(path: str, shape: Shape, says: str) -> Leaf:
 # Paths are those of the NodePool document below `spec`.
 INTENT_LEAVES = (
     _intent("release.version", VERSION, "Kubernetes version"),
-    _intent("release.digest", TEXT, "digest that the version resolved to; a rebuild is a change"),
+    _intent("release.digest", DIGEST, "digest that the version resolved to; a rebuild is a change"),
     _intent("imageBase", BASE, "base of the machine image"),
     _intent("osStream", STREAM, "operating system stream, if not the default of the version"),
     _intent("config.kubelet.*", ANY, "one field of the kubelet configuration"),
@@ -40,8 +44,8 @@ INTENT_LEAVES = (
     _intent("config.mirrors.*", ANY, "mirrors of one registry, in the order they are tried"),
     _intent("pullSecret.name", TEXT, "name of the pull secret"),
     _intent("trustBundle.name", TEXT, "name of the trust bundle"),
-    _intent("proxy.http", TEXT, "HTTP proxy"),
-    _intent("proxy.https", TEXT, "HTTPS proxy"),
+    _intent("proxy.http", PROXY, "HTTP proxy"),
+    _intent("proxy.https", PROXY, "HTTPS proxy"),
     _intent("proxy.noProxy", TEXT_SET, "addresses reached directly, as the owner listed them"),
     _intent("imagePolicy.*", ANY, "one image policy"),
     _intent("tlsProfile", ANY, "TLS profile"),
@@ -49,8 +53,8 @@ INTENT_LEAVES = (
     _intent("fips", FLAG, "FIPS mode"),
     _intent("endpoint.access", one_of("Public", "Private", "PublicAndPrivate"), "endpoint access"),
     _intent("endpoint.port", COUNT, "port of the API server"),
-    _intent("endpoint.advertiseAddress", TEXT, "address the API server is advertised at"),
-    _intent("endpoint.name", TEXT, "own name of the API server"),
+    _intent("endpoint.advertiseAddress", ADDRESS, "address the API server is advertised at"),
+    _intent("endpoint.name", ENDPOINT, "own name of the API server"),
     _intent("machineTemplate.*", ANY, "one machine-template field"),
     _intent("proxyImage", IMAGE, "this pool's own data-plane proxy image"),
 )

@@ -11,7 +11,19 @@ from collections.abc import Iterator, Mapping
 from fairlead.inputs.leaf import Json, Leaves, Shape
 from fairlead.inputs.parse import written
 from fairlead.inputs.registry import find_row
-from fairlead.inputs.shape import BASE, IMAGE, STREAM, TEXT, TEXT_SET, is_empty, kind_of
+from fairlead.inputs.shape import (
+    ADDRESS,
+    BASE,
+    DIGEST,
+    ENDPOINT,
+    IMAGE,
+    PROXY,
+    STREAM,
+    TEXT,
+    TEXT_SET,
+    is_empty,
+    kind_of,
+)
 from fairlead.proposal.complaint import Complaint
 
 # Texts of several lines, and notes.
@@ -24,10 +36,16 @@ EXPECTED = (
     (IMAGE, "the name of an image", "[REGISTRY/]NAME[:TAG][@DIGEST]"),
     (BASE, "the base of an image", "like 202607.02"),
     (STREAM, "a stream", "like ubuntu-24.04"),
+    (DIGEST, "a digest", "sha256: and hexadecimal digits, as a registry shows it"),
+    (PROXY, "the address of a proxy", "like http://proxy.example:3128"),
+    (ENDPOINT, "the name of an API server", "like api.example or api.example:6443"),
+    (ADDRESS, "an address", "like 10.0.0.4 or [fd00::4]; a name is for endpoint.name"),
 )
 TEXTS = (TEXT, TEXT_SET, *(shape for shape, _, _ in EXPECTED))
 
 TEMPLATE = "machineTemplate."
+# Fields of a machine template that say how large something is; a price may be -1, for any.
+_SIZE = re.compile(r"(GB|GiB|Gi|MB|MiB|Mi|[cC]ount)$", re.ASCII)
 _FIELD = re.compile(r"[A-Za-z][A-Za-z0-9]{0,62}", re.ASCII)
 
 # kind of document: two fields that say the same thing, of which one would be left out
@@ -44,6 +62,11 @@ def bent_documents(spec: Json) -> Iterator[Complaint]:
         value = taint.get("value") if isinstance(taint, Mapping) else None
         if not is_empty(value) and not isinstance(value, str):
             yield _no_text(value, f"spec.taints[{at}].value")
+    template = fields.get("machineTemplate")
+    for name, value in template.items() if isinstance(template, Mapping) else ():
+        if value is not None and is_empty(value):
+            field = f"spec.{TEMPLATE}{name}"
+            yield Complaint(field, "found nothing, expected a value", "leave it out")
     if fields.get("autoscaling") == {}:
         hint = "write min and max, or leave it out and write replicas"
         yield Complaint("spec.autoscaling", "found nothing in it, expected min and max", hint)
@@ -68,8 +91,8 @@ def idle_texts(leaves: Leaves) -> Iterator[Complaint]:
         problem = "has no meaning without proxy.http or proxy.https"
         yield Complaint("spec.proxy.noProxy", problem, "leave it out")
     for path, value in leaves.items():
-        if path.startswith(TEMPLATE) and isinstance(value, str):
-            yield from _bent_text(value, written(path), TEXT)
+        if path.startswith(TEMPLATE):
+            yield from _bent_part(value, written(path))
         if path.startswith(TEMPLATE) and not _FIELD.fullmatch(path.removeprefix(TEMPLATE)):
             problem = "is no name of a machine-template field"
             yield Complaint(written(path), problem, "like vmSize", is_name=True)
@@ -82,7 +105,20 @@ def _bent_text(text: str, field: str, shape: Shape) -> Iterator[Complaint]:
         return
     for known, expected, hint in EXPECTED:
         if shape is known and not re.search(str(shape.schema["pattern"]), text, re.ASCII):
-            yield Complaint(field, f"found {kind_of(text)}, expected {expected}", hint)
+            # What stands before @ in the address of a proxy may be a password.
+            found = "text" if shape is PROXY and "@" in text else kind_of(text)
+            yield Complaint(field, f"found {found}, expected {expected}", hint)
+
+
+def _bent_part(value: Json, field: str) -> Iterator[Complaint]:
+    """Say what is wrong with one field of a machine template."""
+    if isinstance(value, str):
+        yield from _bent_text(value, field, TEXT)
+    elif isinstance(value, Mapping | list):
+        problem = f"found {kind_of(value)}, expected text, a number, true or false"
+        yield Complaint(field, problem, "each field of a machine template is one value")
+    elif _SIZE.search(field) and isinstance(value, int | float) and value <= 0:
+        yield Complaint(field, f"found {kind_of(value)}, expected a number above 0", "like 128")
 
 
 def _bent_document(document: Mapping[str, Json], path: str) -> Iterator[Complaint]:

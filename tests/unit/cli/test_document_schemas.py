@@ -28,7 +28,7 @@ COMMITTED = {
 WHOLE_POOL: dict[str, Any] = {
     "description": "a note",
     "replicas": 3,
-    "release": {"version": "1.34.2", "digest": "sha256:11", "allow": ["Skew"]},
+    "release": {"version": "1.34.2", "digest": "sha256:1111", "allow": ["Skew"]},
     "imageBase": "202607.02",
     "osStream": "ubuntu-24.04",
     "pullSecret": {"name": "registry-login"},

@@ -39,7 +39,9 @@ def config(kind: str, **fields: Any) -> dict[str, Any]:
 # leaf of the registry: what becomes of it on this edge, and a document that declares it
 LEAVES: dict[str, tuple[str, dict[str, Any]]] = {
     "release.version": (NOT_APPLIED_HERE, {"release": {"version": "1.35.0"}}),
-    "release.digest": (NOT_APPLIED_HERE, {"release": {"version": "1.34.2", "digest": "sha256:2"}}),
+    "release.digest": (
+        NOT_APPLIED_HERE, {"release": {"version": "1.34.2", "digest": "sha256:2222"}},
+    ),
     "imageBase": (NOT_APPLIED_HERE, {"imageBase": "202609.01"}),
     "osStream": (NOT_APPLIED_HERE, {"osStream": "ubuntu-22.04"}),
     "config.kubelet.*": (DELIVERED, config("KubeletConfiguration", maxPods=50)),

@@ -54,6 +54,35 @@ BENT: list[tuple[dict[str, Any], str, str]] = [
      "found the text 'ha proxy', expected the name of an image ([REGISTRY/]NAME[:TAG][@DIGEST])"),
     ({"imageBase": "the newest"}, "imageBase",
      "found the text 'the newest', expected the base of an image (like 202607.02)"),
+    ({"imageBase": "banana"}, "imageBase",
+     "found the text 'banana', expected the base of an image (like 202607.02)"),
+    ({"proxyImage": "a:::b"}, "proxyImage",
+     "found the text 'a:::b', expected the name of an image ([REGISTRY/]NAME[:TAG][@DIGEST])"),
+    ({"release": {"version": "1.34.2", "digest": "banana"}}, "release.digest",
+     "found the text 'banana', expected a digest "
+     "(sha256: and hexadecimal digits, as a registry shows it)"),
+    ({"proxy": {"http": "banana"}}, "proxy.http",
+     "found the text 'banana', expected the address of a proxy (like http://proxy.example:3128)"),
+    ({"proxy": {"https": "ftp://x"}}, "proxy.https",
+     "found the text 'ftp://x', expected the address of a proxy (like http://proxy.example:3128)"),
+    ({"proxy": {"http": "me:pass@p:3128"}}, "proxy.http",
+     "found text, expected the address of a proxy (like http://proxy.example:3128)"),
+    ({"endpoint": {"name": "::::"}}, "endpoint.name",
+     "found the text '::::', expected the name of an API server "
+     "(like api.example or api.example:6443)"),
+    ({"endpoint": {"advertiseAddress": "banana"}}, "endpoint.advertiseAddress",
+     "found the text 'banana', expected an address "
+     "(like 10.0.0.4 or [fd00::4]; a name is for endpoint.name)"),
+    ({"machineTemplate": {"diskGB": -1}}, "machineTemplate.diskGB",
+     "found the number -1, expected a number above 0 (like 128)"),
+    ({"machineTemplate": {"disk": {"size": 5}}}, "machineTemplate.disk",
+     "found a mapping, expected text, a number, true or false "
+     "(each field of a machine template is one value)"),
+    ({"machineTemplate": {"zones": ["a"]}}, "machineTemplate.zones",
+     "found a list, expected text, a number, true or false "
+     "(each field of a machine template is one value)"),
+    ({"machineTemplate": {"vmSize": ""}}, "machineTemplate.vmSize",
+     "found nothing, expected a value (leave it out)"),
     ({"osStream": "ubuntu"}, "osStream",
      "found the text 'ubuntu', expected a stream (like ubuntu-24.04)"),
     ({"machineTemplate": {"vmSize": " "}}, "machineTemplate.vmSize",
@@ -89,6 +118,17 @@ BENT: list[tuple[dict[str, Any], str, str]] = [
 ]  # fmt: skip
 
 
+# A node finds no API server at these.
+ODD_TEXTS = [
+    ("name", "https://a"),
+    ("name", "a:b"),
+    ("name", "a:0"),
+    ("advertiseAddress", "10.1.1.256"),
+    ("advertiseAddress", "10.1.1"),
+    ("advertiseAddress", "fd00::4"),
+]
+
+
 @pytest.mark.parametrize(("spec", "field", "says"), BENT)
 def test_a_value_that_would_be_bent_is_refused_with_what_to_write(
     spec: dict[str, Any], field: str, says: str
@@ -111,6 +151,31 @@ def test_what_the_platform_writes_is_looked_at_as_well(spec: dict[str, Any], fie
     [complaint] = judge(platform_document(**spec), utc_only)
 
     assert complaint.field == field
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"imageBase": "202607.02"},
+        {"proxyImage": "localhost:5000/edge/haproxy:3.0@sha256:cc"},
+        {"release": {"version": "1.34.2", "digest": "sha256:" + "0f" * 32}},
+        {"proxy": {"http": "http://me:pass@10.0.0.1:3128", "https": "socks5://[fd00::1]:1080"}},
+        {"endpoint": {"name": "api.example:6443"}},
+        {"endpoint": {"name": "[fd00::4]:6443"}},
+        {"endpoint": {"advertiseAddress": "10.0.0.4"}},
+        {"machineTemplate": {"vmSize": "m5.large", "diskGB": 80, "spot": True, "maxPrice": -1}},
+        {"machineTemplate": {"vmSize": None}},
+    ],
+)
+def test_what_means_something_is_taken(spec: dict[str, Any]) -> None:
+    assert judge(pool_document(**spec), utc_only) == ()
+
+
+@pytest.mark.parametrize("spec", [{field: text} for field, text in ODD_TEXTS])
+def test_no_shape_takes_what_another_part_of_the_path_could_not_read(spec: dict[str, str]) -> None:
+    [complaint] = judge(pool_document(endpoint=spec), utc_only)
+
+    assert complaint.field.startswith("spec.endpoint.")
 
 
 @pytest.mark.parametrize("version", ["1.34.2", "1.35.0-rc.1", "1.27.0"])
