@@ -61,9 +61,16 @@ def kind_of(value: Json) -> str:
     return "a list" if isinstance(value, list | tuple) else "nothing"
 
 
+def quotes_hint(value: Json) -> str:
+    """Return how to write as text what has another type without quotes."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return f"write it in quotes as it is meant: '{value}'" if is_number else "write it in quotes"
+
+
 def _text(value: Json, path: str) -> str:
     if not isinstance(value, str):
-        raise InputError(f"found {kind_of(value)}, expected text", field=path)
+        hint = quotes_hint(value) if isinstance(value, bool | int | float) else ""
+        raise InputError(f"found {kind_of(value)}, expected text", field=path, hint=hint)
     return value
 
 

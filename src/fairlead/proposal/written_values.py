@@ -23,6 +23,7 @@ from fairlead.inputs.shape import (
     TEXT_SET,
     is_empty,
     kind_of,
+    quotes_hint,
 )
 from fairlead.proposal.complaint import Complaint
 
@@ -46,6 +47,10 @@ TEXTS = (TEXT, TEXT_SET, *(shape for shape, _, _ in EXPECTED))
 TEMPLATE = "machineTemplate."
 # Fields of a machine template that say how large something is; a price may be -1, for any.
 _SIZE = re.compile(r"(GB|GiB|Gi|MB|MiB|Mi|[cC]ount)$", re.ASCII)
+# What one interface has: a VLAN's name has a dot in it.
+_INTERFACE = re.compile(
+    r"(net\.ipv[46]\.(?:conf|neigh))\.([^./]+(?:\.[^./]+)+)\.([a-z0-9_]+)", re.ASCII
+)
 _FIELD = re.compile(r"[A-Za-z][A-Za-z0-9]{0,62}", re.ASCII)
 
 # kind of document: two fields that say the same thing, of which one would be left out
@@ -128,6 +133,8 @@ def _bent_document(document: Mapping[str, Json], path: str) -> Iterator[Complain
         yield Complaint(f"{path}.{first}", f"cannot stand beside {second}", "write one of the two")
     if kind == "Sysctl":
         yield from _bent_settings(document.get("settings"), f"{path}.settings")
+        for line in str(document.get("text") or "").splitlines():
+            yield from _split_name(line.partition("=")[0].strip(), f"{path}.text")
     for list_of, name, bent in (
         ("Files", "files", _bent_file),
         ("Mirrors", "mirrors", _bent_mirror),
@@ -139,6 +146,7 @@ def _bent_document(document: Mapping[str, Json], path: str) -> Iterator[Complain
 
 def _bent_settings(settings: Json, path: str) -> Iterator[Complaint]:
     for name, value in settings.items() if isinstance(settings, Mapping) else ():
+        yield from _split_name(str(name), f"{path}.{name}")
         if isinstance(value, bool):
             problem = f"found {str(value).lower()}, which is no value of a kernel setting"
             yield Complaint(f"{path}.{name}", problem, f"write {int(value)}")
@@ -146,6 +154,15 @@ def _bent_settings(settings: Json, path: str) -> Iterator[Complaint]:
             yield _no_text(value, f"{path}.{name}")
         elif value == "":
             yield Complaint(f"{path}.{name}", "found nothing, expected a value", "leave it out")
+
+
+def _split_name(name: str, field: str) -> Iterator[Complaint]:
+    """Say that the name of an interface with a dot in it would be two directories."""
+    if found := _INTERFACE.fullmatch(name):
+        start, interface, setting = found.groups()
+        problem = f"names no setting of the interface {interface}: each dot is a directory"
+        hint = f"write {start}.{interface.replace('.', '/')}.{setting}"
+        yield Complaint(field, problem, hint, is_name=True)
 
 
 def _bent_file(file: Mapping[str, Json], path: str) -> Iterator[Complaint]:
@@ -175,9 +192,7 @@ def _bent_mirror(mirror: Mapping[str, Json], path: str) -> Iterator[Complaint]:
 
 
 def _no_text(value: Json, field: str) -> Complaint:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    hint = f"write it in quotes as it is meant: '{value:g}'" if is_number else "write it in quotes"
-    return Complaint(field, f"found {kind_of(value)}, expected text", hint)
+    return Complaint(field, f"found {kind_of(value)}, expected text", quotes_hint(value))
 
 
 def _list_of(value: Json) -> list[Json]:

@@ -93,20 +93,24 @@ kind: NodePol
         "pool.yaml:4:9: metadata.name: found the text 'Workers!', expected a name "
         "(lower-case letters, digits and -, at most 51)",
         "pool.yaml:6:3: spec.replicass: this field is not known (did you mean replicas?)",
-        "pool.yaml:7:22: spec.release.version: found the number 1.34, expected text",
+        "pool.yaml:7:22: spec.release.version: found the number 1.34, expected text "
+        "(write it in quotes as it is meant: '1.34')",
         "pool.yaml:9:5: spec.management.maxSurgee: this field is not known "
         "(did you mean maxSurge?)",
         "pool.yaml:10:9: spec.fips: found yes, which YAML 1.1 reads as true or false and 1.2 as "
         "text; write true, false, or 'yes' in quotes",
-        "pool.yaml:12:29: spec.labels.app.kubernetes.io/name: found the number 5, expected text",
+        "pool.yaml:12:29: spec.labels.app.kubernetes.io/name: found the number 5, expected text "
+        "(write it in quotes as it is meant: '5')",
         "pool.yaml:15:16: spec.rollout.windows[0].start: '25:00' is not a time like 22:00",
         "pool.yaml:18:13: spec.config[0].kind: found the text 'Sysctls', expected a known kind "
         "(known: KubeletConfiguration, ContainerdConfiguration, Sysctl, Files, Mirrors)",
         "pool.yaml:19:10: spec.proxy: found the number 5, expected a mapping",
         "pool.yaml:20:1: sepc: this field is not known (did you mean spec?)",
-        "pool.yaml:27:12: spec.proxy.image: found the number 5, expected text",
+        "pool.yaml:27:12: spec.proxy.image: found the number 5, expected text "
+        "(write it in quotes as it is meant: '5')",
         "pool.yaml:28:5: spec.proxy.imag: this field is not known (did you mean image?)",
-        "pool.yaml:29:16: spec.noProxy[1]: found the number 2, expected text",
+        "pool.yaml:29:16: spec.noProxy[1]: found the number 2, expected text "
+        "(write it in quotes as it is meant: '2')",
         "pool.yaml:31:29: spec.notices.proxy.image.severity: found the text 'high', "
         "expected routine, security, connectivity",
         "pool.yaml:33:7: kind: found the text 'NodePol', expected NodePool or PlatformConfig "
@@ -207,4 +211,29 @@ def test_what_a_kubelet_would_refuse_is_told_before_anybody_is_asked() -> None:
     assert problems_of(POOL + "  labels: {team: not allowed!}\n") == [
         "pool.yaml:8:18: spec.labels.team: not a label value "
         "(expected up to 63 letters, digits, '-', '_' or '.')"
+    ]
+
+
+def test_a_number_in_the_place_of_a_text_is_quoted_as_it_was_written() -> None:
+    text = """\
+apiVersion: fairlead.dev/v1alpha1
+kind: NodePool
+metadata: {name: workers}
+spec:
+  replicas: 1
+  release: {version: 1.34.2}
+  force: 1e3
+  labels: {chart: 1.30}
+  config:
+    - kind: Files
+      files: [{path: /a, content: 12345678}]
+"""
+
+    assert problems_of(text) == [
+        "pool.yaml:7:10: spec.force: found the number 1e3, expected text "
+        "(write it in quotes as it is meant: '1e3')",
+        "pool.yaml:8:19: spec.labels.chart: found the number 1.30, expected text "
+        "(write it in quotes as it is meant: '1.30')",
+        "pool.yaml:11:35: spec.config[0].files[0].content: found the number 12345678, "
+        "expected text (write it in quotes as it is meant: '12345678')",
     ]

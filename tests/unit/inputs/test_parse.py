@@ -39,11 +39,13 @@ def test_a_pool_holds_what_was_written_and_nothing_else() -> None:
 @pytest.mark.parametrize(
     ("spec", "field", "problem"),
     [
-        ({"imageBase": 7}, "spec.imageBase", "found the number 7, expected text"),
+        ({"imageBase": 7}, "spec.imageBase", "found the number 7, expected text "
+        "(write it in quotes as it is meant: '7')"),
         ({"endpoint": {"access": "Open"}}, "spec.endpoint.access",
          "found the text 'Open', expected Public or Private or PublicAndPrivate"),
         ({"proxy": "http://p"}, "spec.proxy", "found the text 'http://p', expected a mapping"),
-        ({"sshKeys": [1]}, "spec.sshKeys[0]", "found the number 1, expected text"),
+        ({"sshKeys": [1]}, "spec.sshKeys[0]", "found the number 1, expected text "
+        "(write it in quotes as it is meant: '1')"),
         ({"config": [{"kind": "Ulimit"}]}, "spec.config[0].kind",
          "found the text 'Ulimit', expected a known kind (known: KubeletConfiguration,"
          " ContainerdConfiguration, Sysctl, Files, Mirrors)"),
@@ -267,7 +269,10 @@ def test_a_wrong_platform_field_is_refused_by_path() -> None:
     with pytest.raises(InputError) as refused:
         parse_platform_config(platform_document(proxy={"image": 1}))
 
-    assert str(refused.value) == "spec.proxy.image: found the number 1, expected text"
+    assert str(refused.value) == (
+        "spec.proxy.image: found the number 1, expected text "
+        "(write it in quotes as it is meant: '1')"
+    )
 
 
 def test_everything_in_the_stub_is_read() -> None:

@@ -27,7 +27,7 @@ BENT: list[tuple[dict[str, Any], str, str]] = [
     (sysctl(settings={"net.ipv4.ip_forward": True}), "config[0].settings.net.ipv4.ip_forward",
      "found true, which is no value of a kernel setting (write 1)"),
     (sysctl(settings={"vm.swappiness": 1e3}), "config[0].settings.vm.swappiness",
-     "found the number 1000.0, expected text (write it in quotes as it is meant: '1000')"),
+     "found the number 1000.0, expected text (write it in quotes as it is meant: '1000.0')"),
     (sysctl(settings={"vm.swappiness": [1]}), "config[0].settings.vm.swappiness",
      "found a list, expected text (write it in quotes)"),
     (sysctl(settings={"a.b": 1}, text="c.d = 1"), "config[0].settings",
@@ -39,6 +39,15 @@ BENT: list[tuple[dict[str, Any], str, str]] = [
      "found true or false, expected text (write it in quotes)"),
     (file(content="x", contentBase64="eA=="), "config[0].files[0].content",
      "cannot stand beside contentBase64 (write one of the two)"),
+    (file(content=12345678), "config[0].files[0].content",
+     "found the number 12345678, expected text (write it in quotes as it is meant: '12345678')"),
+    (sysctl(settings={"net.ipv4.conf.eth0.100.rp_filter": 1}),
+     "config[0].settings.net.ipv4.conf.eth0.100.rp_filter",
+     "names no setting of the interface eth0.100: each dot is a directory "
+     "(write net.ipv4.conf.eth0/100.rp_filter)"),
+    (sysctl(text="# slow\nnet.ipv6.neigh.eth0.7.app_solicit = 1\n"), "config[0].text",
+     "names no setting of the interface eth0.7: each dot is a directory "
+     "(write net.ipv6.neigh.eth0/7.app_solicit)"),
     (mirrors(7), "config[0].mirrors[0].mirrors[0]",
      "found the number 7, expected text (write it in quotes as it is meant: '7')"),
     (mirrors(), "config[0].mirrors[0].mirrors",
@@ -187,6 +196,7 @@ def test_numbers_and_texts_of_kernel_settings_are_taken_as_they_are() -> None:
     spec = sysctl(settings={"vm.swappiness": 10, "net.ipv4.ip_local_port_range": "1024  65000"})
 
     assert judge(pool_document(**spec), utc_only) == ()
+    assert judge(pool_document(**sysctl(text="net/ipv4/conf/eth0.100/rp_filter=1")), utc_only) == ()
     leaves = leaves_of(pool_document(**spec))
     assert leaves["config.sysctl.vm.swappiness"] == "10"
     assert leaves["config.sysctl.net.ipv4.ip_local_port_range"] == "1024 65000"

@@ -244,7 +244,7 @@ def test_a_field_that_nobody_knows_is_refused_with_a_suggestion(
         (
             platform_document(proxy={"image": 7}),
             "spec.proxy.image",
-            "found the number 7, expected text",
+            "found the number 7, expected text (write it in quotes as it is meant: '7')",
         ),
     ],
 )

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fairlead.cli.files.listed_error import ListedError
-from fairlead.cli.files.yaml_values import YamlDocument, parse_yaml
+from fairlead.cli.files.yaml_values import YamlDocument, parse_yaml, plain_value
 from fairlead.errors import InputError
 from fairlead.inputs.leaf import Json
+from fairlead.proposal.complaint import Complaint
 from fairlead.proposal.judge import NODE_POOL, PLATFORM_CONFIG, judge, title_of
 from fairlead.userdata.yaml_bounds import Place, YamlProblem
 from fairlead.zones import find_zone
@@ -140,8 +141,17 @@ def _problems_of(text: YamlDocument) -> list[_Problem]:
     for complaint in judge(text.value, find_zone):
         if complaint.field not in told:
             place = _place_of(text, complaint.field, is_name=complaint.is_name)
-            found.append(_Problem(place, complaint.field, str(complaint)))
+            found.append(_Problem(place, complaint.field, _as_written(text, complaint)))
     return found
+
+
+def _as_written(text: YamlDocument, complaint: Complaint) -> str:
+    """Return a complaint that quotes a number as the file has it: 1.30 is read as 1.3."""
+    said = str(complaint)
+    if (spelled := text.numbers.get(complaint.field)) is None:
+        return said
+    read = str(plain_value(spelled))
+    return said.replace(f"number {read}", f"number {spelled}").replace(f"'{read}'", f"'{spelled}'")
 
 
 def _place_of(text: YamlDocument, path: str, *, is_name: bool) -> Place:

@@ -43,12 +43,14 @@ class YamlDocument:
     One document. Places are by path, as `spec.config[0].kind`, those of names and of values.
 
     `problems` are values that were left out or taken as text; the rest of the document stands.
+    `numbers` are those that have more than one spelling, as they are written: 1e3, 1.30.
     """
 
     value: Json
     names: dict[str, Place] = field(default_factory=dict)
     values: dict[str, Place] = field(default_factory=dict)
     problems: list[tuple[str, Place, str]] = field(default_factory=list)
+    numbers: dict[str, str] = field(default_factory=dict)
 
 
 def parse_yaml(text: str) -> Iterator[YamlDocument]:
@@ -96,7 +98,7 @@ class _Reading:
     def read(self) -> YamlDocument:
         value = self.value_of(next(self.events), "")
         read = self.document
-        return YamlDocument(value, read.names, read.values, read.problems)
+        return YamlDocument(value, read.names, read.values, read.problems, read.numbers)
 
     def value_of(self, event: yaml.Event, path: str) -> Json:
         place = place_of(event)
@@ -157,7 +159,10 @@ class _Reading:
         if event.value.lower() in _AMBIGUOUS:
             says = f"found {event.value}, which YAML 1.1 reads as true or false and 1.2 as text"
             self._complain(path, place, f"{says}; write true, false, or '{event.value}' in quotes")
-        return plain_value(event.value)
+        value = plain_value(event.value)
+        if isinstance(value, float):
+            self.document.numbers.setdefault(path, event.value)
+        return value
 
     def _refuse_tag(self, tag: str | None, kind: str, path: str, place: Place) -> None:
         if tag not in (None, "!", _TAG + kind):
