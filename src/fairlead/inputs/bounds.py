@@ -39,5 +39,8 @@ def read_moment(text: str) -> datetime | None:
 
 
 def duration_text(seconds: int) -> str:
-    """Return seconds as an owner would write them."""
-    return f"{seconds // DAY_S}d" if seconds and not seconds % DAY_S else f"{seconds}s"
+    """Return seconds as an owner would write them: in the largest unit that leaves no rest."""
+    for unit, size in (("d", DAY_S), ("h", 3600), ("m", 60)):
+        if seconds and not seconds % size:
+            return f"{seconds // size}{unit}"
+    return f"{seconds}s"

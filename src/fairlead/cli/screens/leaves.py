@@ -9,6 +9,9 @@ from fairlead.answers.leaf import HeldLeaf, LeafDifference
 from fairlead.answers.words import LeafClass, Severity
 from fairlead.cli.screens.blocks import BAD, GOOD, QUIET, WAITING, Cell, Grid, Toned
 from fairlead.contract.json_text import encode_json
+from fairlead.inputs.bounds import duration_text
+from fairlead.inputs.registry import find_row
+from fairlead.inputs.shape import DURATION, WINDOWS
 from fairlead.telling.spoken_time import age_of
 
 # A digest in full; longer values are in --json.
@@ -37,6 +40,22 @@ def value_text(value: object) -> Cell:
     return text if len(text) <= LONGEST_VALUE else text[: LONGEST_VALUE - 1] + "…"
 
 
+def leaf_value(leaf: str, value: object) -> Cell:
+    """Return a leaf's value as its owner writes it: durations have units."""
+    row = find_row(leaf)
+    if row is not None and row.shape is DURATION and isinstance(value, int):
+        return duration_text(value)
+    if row is not None and row.shape is WINDOWS and isinstance(value, list):
+        return value_text([_window(one) for one in value])
+    return value_text(value)
+
+
+def _window(value: object) -> object:
+    if not isinstance(value, dict) or not isinstance(value.get("duration"), int):
+        return value
+    return {**value, "duration": duration_text(value["duration"])}
+
+
 def leaf_grid(
     leaves: Iterable[LeafDifference], held: Collection[LeafClass] = (), indent: int = 2
 ) -> Grid:
@@ -48,8 +67,8 @@ def leaf_grid(
             if leaf.leaf_class in held
             else Toned(leaf.leaf_class.value, CLASS_TONES[leaf.leaf_class]),
             leaf.owner,
-            value_text(leaf.before),
-            value_text(leaf.after),
+            leaf_value(leaf.leaf, leaf.before),
+            leaf_value(leaf.leaf, leaf.after),
         )
         for leaf in leaves
     )
