@@ -5,7 +5,8 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Callable, Iterator
-from datetime import timedelta
+from dataclasses import replace
+from datetime import datetime, timedelta
 from functools import cache
 from typing import cast
 
@@ -13,10 +14,13 @@ import pytest
 
 from fairlead.answers.machine import MachineDetail, Machines
 from fairlead.answers.pool import KeptDocument, PoolDetail, PoolHistory, Pools
+from fairlead.answers.reply import Authorities, Authority, Identity
+from fairlead.answers.words import Role
 from fairlead.boots.boot import boot_timeline_of, parse_boots
 from fairlead.boots.compare import compare_boots
 from fairlead.boots.draw_text import draw_comparison, draw_text
 from fairlead.cli.output import STATE_PATH, OutputStream
+from fairlead.cli.screens.access import authority_blocks, identity_blocks
 from fairlead.cli.screens.blocks import Block, Grid, line
 from fairlead.cli.screens.colours import print_blocks
 from fairlead.cli.screens.diff import Difference, difference_blocks
@@ -41,6 +45,7 @@ from fairlead.cli.screens.show import draw_plain, write_blocks
 from fairlead.controller.observe import observe
 from fairlead.controller.think import think
 from fairlead.embedded.machines.place import ROOT
+from fairlead.embedded.not_applied import NOT_APPLIED
 from fairlead.proposal.leaves import pool_differences
 from fairlead.sim.world import SimWorld
 from fairlead.telling.machine import differences_of, machine_answer, sentence_about
@@ -116,6 +121,7 @@ def detail(world: SimWorld) -> PoolDetail:
     seen = observe(POOL, world.world())
     machines = [machine_answer(machine) for machine in seen.machines]
     now = world.clock.now
+    seen = replace(seen, not_applied=NOT_APPLIED)
     return pool_detail(seen, think(seen, now), now, machines)
 
 
@@ -139,6 +145,26 @@ def history(world: SimWorld) -> PoolHistory:
         for at, document in enumerate(documents, 1)
     ]
     return PoolHistory(pool=POOL, documents=tuple(kept))
+
+
+IDENTITY = Identity(
+    name="ada@example.com\x1b[2J",
+    role=Role.POOL_OWNER,
+    because="the group platform-engineers-of-the-whole-company has this role",
+)
+
+
+def authorities(now: datetime) -> Authorities:
+    present, coming = (
+        Authority(fingerprint=digit * 64, since=now, until=now + timedelta(days=9), days_left=9)
+        for digit in "ab"
+    )
+    return Authorities(
+        authority=present,
+        server_until=now + timedelta(days=9),
+        next=coming,
+        takes_over_at=now + timedelta(days=3),
+    )
 
 
 def screens(world: SimWorld, width: int) -> dict[str, list[Block]]:
@@ -170,6 +196,8 @@ def screens(world: SimWorld, width: int) -> dict[str, list[Block]]:
         "events --follow": [event_line(event) for event in events],
         "rollout watch in a pipe": [line(progress_line(pool, pool.machines))],
         "rollout watch, at its end": [line(plain_line(pool.verdict.needs, pool.machines))],
+        "certificates show": authority_blocks(authorities(now)),
+        "whoami": identity_blocks(IDENTITY),
         "userdata inspect": inspection_blocks(inspect_user_data(b"#cloud-config\nruncmd: [x]\n")),
     }
 
@@ -236,6 +264,15 @@ def test_a_cause_is_told_once_and_paths_as_the_machine_has_them(screen: str) -> 
         assert "(as above)" in text
     else:
         assert text.count(SHOWN_CAUSE) == 2
+
+
+@pytest.mark.parametrize("width", [40, 80, None])
+def test_what_is_not_applied_has_its_heading_and_each_reason_once(width: int | None) -> None:
+    text = " ".join(drawn("settled", width)["pool show"].split())
+
+    assert text.count("machines here boot the one image that they are given") == 1
+    heading = "not applied by this kind of machine"
+    assert f"{heading} imageBase, release.digest, release.version: machines here boot" in text
 
 
 def test_many_machines_are_cut_and_counted() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from argparse import ArgumentParser, Namespace
 
 from fairlead.cli.flags import add_command
@@ -10,7 +9,7 @@ from fairlead.cli.request import plane_here, write_answer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from fairlead.answers.reply import Authorities, Authority
+    from fairlead.answers.reply import Authorities
 
 DAY_S = 86400
 OVERLAP_DAYS = 30
@@ -52,24 +51,10 @@ def _rotate(arguments: Namespace) -> int:
 
 
 def _tell(arguments: Namespace, found: Authorities) -> None:
-    from fairlead.decision.explain import moment
-
     if arguments.json:
         write_answer(found)
         return
-    lines = [f"authority  {_line(found.authority)}"]
-    if found.server_until:
-        lines.append(f"served     until {moment(found.server_until)}, renewed a month before")
-    if found.next and found.takes_over_at:
-        lines.append(f"next       {_line(found.next)}")
-        lines.append(
-            f"overlap    machines trust both; the next one takes over at "
-            f"{moment(found.takes_over_at)}, or when the last boot from before has ended"
-        )
-    sys.stdout.write("\n".join(lines) + "\n")
+    from fairlead.cli.screens.access import authority_blocks
+    from fairlead.cli.screens.show import write_blocks
 
-
-def _line(authority: Authority) -> str:
-    from fairlead.decision.explain import moment
-
-    return f"{authority.fingerprint[:16]}, until {moment(authority.until)}"
+    write_blocks(authority_blocks(found))

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from argparse import ArgumentParser, Namespace
 
 from fairlead.cli.failure import print_error
 from fairlead.cli.flags import add_plane_flags, describe_command
 from fairlead.cli.request import plane_of, write_answer
-from fairlead.contract.visible_text import visible
 
 EXAMPLE = """\
 example: may I change pools here?
@@ -35,7 +33,10 @@ def _run(arguments: Namespace) -> int:
     if arguments.json:
         write_answer(found)
         return 0
-    sys.stdout.write(visible(f"{found.name}: {found.role.value} ({found.because})") + "\n")
+    from fairlead.cli.screens.access import identity_blocks
+    from fairlead.cli.screens.show import write_blocks
+
+    write_blocks(identity_blocks(found))
     for problem in found.problems:
         print_error(problem)
     return 0

@@ -34,6 +34,8 @@ from fairlead.cli.screens.rollout import (
 )
 from fairlead.telling.spoken_time import age_of
 
+NOT_APPLIED = "not applied by this kind of machine"
+
 CONDITION_TONES = {"True": GOOD, "False": QUIET, "Unknown": BAD}
 
 
@@ -139,15 +141,18 @@ def pool_blocks(pool: PoolDetail, now: datetime) -> list[Block]:
     blocks += [line(), condition_grid(pool.conditions, now)]
     told = [*wait_lines(pool.waits, now), *way_lines(pool), *fix_lines(pool)]
     blocks += [line(), *told] if told else []
-    return told_once(blocks, problems_of(pool.machines))
+    reasons = [one.why for one in pool.not_applied]
+    return told_once(blocks, [*problems_of(pool.machines), *reasons])
 
 
 def not_applied_blocks(pool: PoolDetail) -> list[Block]:
     """Return what is declared and not applied, and what else machines said they ignored."""
     blocks: list[Block] = []
     if pool.not_applied:
-        rows = tuple((one.leaf, one.why) for one in pool.not_applied)
-        blocks += [line(), Grid(("NOT APPLIED BY THIS KIND OF MACHINE", "WHY"), rows)]
+        blocks += [line(), line(Toned(NOT_APPLIED, STRONG))]
+        for why in dict.fromkeys(one.why for one in pool.not_applied):
+            leaves = ", ".join(one.leaf for one in pool.not_applied if one.why == why)
+            blocks.append(line("  ", leaves, ": ", Toned(why, QUIET)))
     known = {f"fairlead[{one.leaf}]" for one in pool.not_applied}
     ignored = {path for machine in pool.machines for path in machine.ignored} - known
     # What the platform adds is no word of the owner's; `machine show` has it.
