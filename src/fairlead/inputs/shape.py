@@ -55,7 +55,8 @@ def kind_of(value: Json) -> str:
     if isinstance(value, int | float):
         return f"the number {value}"
     if isinstance(value, str):
-        return f"the text {value!r}" if len(value) <= 40 else "text"  # noqa: PLR2004 - one line
+        is_short = len(value) <= 40  # noqa: PLR2004 - one line
+        return f"the text {value!r}" if is_short else f"text of {len(value)} characters"
     if isinstance(value, Mapping):
         return "a mapping"
     return "a list" if isinstance(value, list | tuple) else "nothing"

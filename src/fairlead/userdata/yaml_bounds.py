@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import yaml
 
 # Far above any set of pools that a person edits and any user data, far below what hurts.
-LARGEST_TEXT = 4 * 1024 * 1024
+MEBIBYTE = 1 << 20
+LARGEST_TEXT = 4 * MEBIBYTE
 MOST_VALUES = 200_000
 DEEPEST = 64
 
@@ -104,7 +105,7 @@ class YamlBounds:
         if self._values > MOST_VALUES:
             says = f"holds more than {MOST_VALUES} values, aliases written out"
         elif self._characters > LARGEST_TEXT:
-            says = f"is larger than {LARGEST_TEXT // 1024**2} MiB, aliases written out"
+            says = f"is larger than {LARGEST_TEXT // MEBIBYTE} MiB, aliases written out"
         elif len(self._open) + weight.levels > DEEPEST:
             says = f"is nested deeper than {DEEPEST} levels"
         else:
@@ -130,7 +131,10 @@ class YamlBounds:
 def refuse_large(text: str) -> None:
     """Return if a text may be read at all; else raise YamlExcess."""
     if len(text) > LARGEST_TEXT:
-        raise YamlExcess((1, 1), f"is larger than {LARGEST_TEXT // 1024**2} MiB")
+        # Rounded up: what is refused is never told to be as large as what is allowed.
+        found = -(-len(text) * 10 // MEBIBYTE) / 10
+        allowed = f"at most {LARGEST_TEXT // MEBIBYTE} MiB in one file"
+        raise YamlExcess((1, 1), f"found {found:.1f} MiB, expected {allowed}")
 
 
 def problem_in(error: yaml.YAMLError | UnicodeEncodeError, text: str) -> YamlProblem:

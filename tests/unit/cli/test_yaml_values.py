@@ -123,7 +123,10 @@ def test_aliases_of_aliases_do_not_fill_the_memory() -> None:
 
 def test_a_text_nested_too_deeply_or_too_large_is_refused() -> None:
     assert refusal_of("[" * 100_000) == ((1, 66), "is nested deeper than 64 levels")
-    assert refusal_of("# " + "x" * 5_000_000) == ((1, 1), "is larger than 4 MiB")
+    assert refusal_of("# " + "x" * 5_000_000) == (
+        (1, 1),
+        "found 4.8 MiB, expected at most 4 MiB in one file",
+    )
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,10 @@ def test_a_line_gives_one_role_to_one_group_or_user() -> None:
         ("Fairlead-Viewer group ops", "found the text 'Fairlead-Viewer', expected"),
         ("fairlead-viewer team ops", "found the text 'team', expected `group` or `user`"),
         ("fairlead-viewer group 4294967295", "expected the name of a group"),
-        ("fairlead-viewer user " + "x" * 257, "found text, expected the name of a user"),
+        (
+            "fairlead-viewer user " + "x" * 257,
+            "found text of 257 characters, expected the name of a user",
+        ),
         ("fairlead-viewer group öps", "found what is not ASCII"),
     ],
 )

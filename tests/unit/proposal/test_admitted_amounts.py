@@ -78,7 +78,7 @@ def test_a_duration_of_thousands_of_digits_is_no_duration() -> None:
     [complaint] = judge(pool_document(rollout={"soak": "9" * 5_000 + "d"}), utc_only)
 
     assert (complaint.field, complaint.problem[:30]) == (
-        "spec.rollout.soak", "found text, expected a duratio",
+        "spec.rollout.soak", "found text of 5001 characters,",
     )  # fmt: skip
 
 

@@ -118,7 +118,7 @@ BENT: list[tuple[dict[str, Any], str, str]] = [
     ({"release": {"version": "1.34"}}, "release.version",
      "found the text '1.34', expected a version (expected MAJOR.MINOR.PATCH, like 1.34.2)"),
     ({"release": {"version": "1.34." + "9" * 5_000}}, "release.version",
-     "found text, expected a version (expected MAJOR.MINOR.PATCH, like 1.34.2)"),
+     "found text of 5005 characters, expected a version (expected MAJOR.MINOR.PATCH, like 1.34.2)"),
     ({"release": {"version": "1.20.0"}}, "release.version",
      "found 1.20.0, expected 1.27 or newer "
      "(older kubelets do not read where containerd is from their file)"),

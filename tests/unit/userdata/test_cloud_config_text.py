@@ -176,7 +176,7 @@ def one_text_many_times() -> str:
             marks=pytest.mark.slow,
         ),
         (one_text_many_times, 4, "is larger than 4 MiB, aliases written out"),
-        (lambda: "a: " + "x" * 5 * MIB, 1, "is larger than 4 MiB"),
+        (lambda: "a: " + "x" * 5 * MIB, 1, "found 5.1 MiB, expected at most 4 MiB in one file"),
         (lambda: "a: &a [*a]", 2, "*a refers to nothing above it"),
         (lambda: "a: &a {<<: *a}", 2, "*a refers to nothing above it"),
         (lambda: "a: " + "1" * MIB, 2, "holds a number of more than 1000 digits"),
