@@ -5,7 +5,9 @@ from pathlib import Path
 import pytest
 
 from fairlead.cli.files.documents import parse_documents, placed, read_documents
+from fairlead.contract.node_schema import MESSAGES
 from fairlead.errors import InputError
+from fairlead.proposal.kubelet_fields import FIELDS
 from shared_cases import REPOSITORY
 
 POOL = """\
@@ -237,3 +239,38 @@ spec:
         "pool.yaml:11:35: spec.config[0].files[0].content: found the number 12345678, "
         "expected text (write it in quotes as it is meant: '12345678')",
     ]
+
+
+def test_a_kubelet_field_that_no_kubelet_has_is_warned_of_and_passes(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    text = """\
+apiVersion: fairlead.dev/v1alpha1
+kind: NodePool
+metadata: {name: workers}
+spec:
+  replicas: 1
+  release: {version: 1.34.2}
+  config:
+    - kind: KubeletConfiguration
+      maxPods: 50
+      maxPdos: 5
+      shinyAndNew: true
+"""
+
+    [document] = parse_documents(text, "pool.yaml")
+
+    assert document.name == "workers"
+    says = "warning: no kubelet up to 1.35 has this field, and one that does not know it goes on"
+    assert capsys.readouterr().err.splitlines() == [
+        f"pool.yaml:10:7: spec.config[0].maxPdos: {says} without it (did you mean maxPods?)",
+        f"pool.yaml:11:7: spec.config[0].shinyAndNew: {says} without it",
+    ]
+
+
+def test_every_kubelet_field_of_the_contract_is_known() -> None:
+    # The contract's names are the same in another spelling.
+    known = {name.lower() for name in FIELDS}
+    names = {name.replace("_", "") for name in MESSAGES["KubeletConfigFileConfig"]}
+
+    assert names - known == {"apiversion", "kind"}

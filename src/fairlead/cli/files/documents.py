@@ -14,10 +14,12 @@ from pathlib import Path
 
 from fairlead.cli.files.listed_error import ListedError
 from fairlead.cli.files.yaml_values import YamlDocument, parse_yaml, plain_value
+from fairlead.contract.visible_text import visible
 from fairlead.errors import InputError
 from fairlead.inputs.leaf import Json
 from fairlead.proposal.complaint import Complaint
 from fairlead.proposal.judge import NODE_POOL, PLATFORM_CONFIG, judge, title_of
+from fairlead.proposal.kubelet_fields import strange_fields
 from fairlead.userdata.yaml_bounds import Place, YamlProblem
 from fairlead.zones import find_zone
 
@@ -102,7 +104,17 @@ def parse_documents(content: bytes | str, source: Path | str) -> list[Document]:
         raise _listed(problems, name)
     if not found:
         raise InputError("holds no document", field=name, hint="expected NodePool documents")
+    for document in found:
+        _warn(document)
     return found
+
+
+def _warn(document: Document) -> None:
+    """Say what is no mistake for certain, and probably one."""
+    for path, says in strange_fields(document):
+        place = _place_of(document.text, path, is_name=True)
+        line = _Problem(place, path, f"warning: {says}").line(document.source)
+        sys.stderr.write(f"{visible(line)}\n")
 
 
 def placed(error: InputError, documents: Iterable[Document]) -> InputError:
