@@ -166,7 +166,7 @@ def unapplied(leaves: Leaves, lacks: Mapping[str, str]) -> dict[str, str]:
     found = {}
     for path in sorted(leaves):
         row = find_row(path)
-        why = lacks.get(path, lacks.get(row.path, "") if row else "")
+        why = lacks[path] if path in lacks else row and lacks.get(row.path)
         if why:
             found[path] = why
     return found
