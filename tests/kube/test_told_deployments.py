@@ -78,3 +78,29 @@ def test_a_health_check_is_there_for_as_long_as_its_owner_wants_repairs(fleet: F
     found = fleet.admin.find(MACHINE_DEPLOYMENTS, "repaired", NAMESPACE)
     assert found is not None
     assert found["metadata"]["generation"] == 1
+
+
+def test_a_pool_that_waits_for_deletions_replaces_what_its_owner_deletes(fleet: Fleet) -> None:
+    management = {"strategy": "OnDelete"}
+    fleet.declare("deleted", management=management)
+    fleet.settle("deleted")
+    first = fleet.machines("deleted")
+
+    fleet.declare("deleted", management=management, release={"version": "1.34.3"})
+    wait_until(lambda: fleet.state("deleted") == "RollingOut")
+    for gone in first:
+        left = set(fleet.machines("deleted"))
+        fleet.admin.delete(MACHINES, gone, NAMESPACE)
+        wait_until(
+            lambda left=left, gone=gone: is_replaced(fleet, left, gone),  # type: ignore[misc]
+            lambda: (fleet.machines("deleted"), fleet.pool("deleted")["status"]["sentence"]),
+        )
+
+    fleet.settle("deleted")
+    assert fleet.pool("deleted")["status"]["version"] == "1.34.3"
+
+
+def is_replaced(fleet: Fleet, before: set[str], gone: str) -> bool:
+    """Say whether another machine is there for this one, and all the others still are."""
+    there = set(fleet.machines("deleted"))
+    return gone not in there and before - {gone} < there and len(there) == len(before)

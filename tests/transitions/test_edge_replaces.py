@@ -154,7 +154,6 @@ def test_a_machine_that_the_edge_made_too_late_for_a_superseded_target_holds_not
             {"rollout": None},
             "OutsideWindow",
         ),
-        ({"management": {"strategy": "OnDelete"}}, {"management": None}, "RolloutInProgress"),
     ],
 )
 def test_what_holds_a_rollout_holds_the_edge(
@@ -179,6 +178,33 @@ def test_what_holds_a_rollout_holds_the_edge(
     assert not template(world).is_held
     assert state(world) == "Settled"
     assert template_writes(world) == 2, "holding and letting go names no other revision"
+
+
+def test_an_edge_that_waits_for_deletions_makes_another_of_what_its_owner_deletes() -> None:
+    world = deployed_world(management={"strategy": "OnDelete"})
+    edit(world, imageBase="202607.03")
+    world.settle()
+    assert names(world) == THREE
+    assert not template(world).is_held
+    assert "its edge replaces the machines" not in says(world)
+
+    for name in THREE:
+        world.release_machine(world.living[name], "deleted by hand")
+        world.settle()
+        assert len(names(world)) == 3
+
+    assert state(world) == "Settled"
+    assert {machine.booted for machine in world.living.values()} == {template(world).revision}
+
+
+def test_the_kill_switch_holds_an_edge_that_waits_for_deletions_too() -> None:
+    world = deployed_world(management={"strategy": "OnDelete"})
+    edit(world, imageBase="202607.03")
+    world.settle()
+    edit_platform(world, stopEverything=True)
+    world.settle()
+
+    assert template(world).is_held
 
 
 def test_the_kill_switch_holds_the_edge() -> None:

@@ -56,6 +56,10 @@ def is_held(situation: Situation) -> bool:
         return situation.is_stopped
     if not _is_told_anew(situation):
         return False
+    if situation.policy.strategy is Strategy.ON_DELETE:
+        # It replaces nobody by itself. Held, Cluster API makes no machine in the place of one that
+        # its owner deletes: the set of before may make none, and the new one waits.
+        return situation.is_stopped
     begun = sum(
         machine.revision == situation.target and not machine.is_leaving
         for machine in situation.machines
@@ -63,11 +67,7 @@ def is_held(situation: Situation) -> bool:
     allowance = allowance_now(situation)
     # Held after the last batch, an edge could not take the last stale machines away.
     is_full = allowance.wait is not None and begun >= allowance.machines
-    return (
-        bool(gate_waits(situation) or machines_beyond(situation))
-        or situation.policy.strategy is Strategy.ON_DELETE
-        or is_full
-    )
+    return bool(gate_waits(situation) or machines_beyond(situation)) or is_full
 
 
 def _is_told_anew(situation: Situation) -> bool:
@@ -90,7 +90,8 @@ def watch_edge(situation: Situation, told: Template | None) -> MachinePlan:
         # Budgets are the edge's to keep; all else is said as if the steps were ours.
         found = rollout_waits(situation)
         waits += [wait for wait in found if wait.wait_for is not WaitFor.BUDGET]
-        if not is_held(situation):
+        waits_for_owner = situation.policy.strategy is Strategy.ON_DELETE
+        if not (waits_for_owner or is_held(situation)):
             waits.append(Wait(wait_for=WaitFor.EDGE, says="its edge replaces the machines"))
     elif not no_way_to_replace(situation.policy, situation.desired):
         waits += rollout_waits(situation)
