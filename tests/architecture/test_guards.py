@@ -343,6 +343,7 @@ DECISIONS = {
     "0063-silence-is-doubt-at-once.md": "4e8eb98a75d6ce62",
     "0060-what-a-cluster-keeps-in-plain.md": "1a375829bfcbb673",
     "0061-a-limit-for-detaching-volumes.md": "4b5b06627cd70fe9",
+    "0065-the-flag-gates-the-question.md": "384658806184cf32",
 }
 
 
