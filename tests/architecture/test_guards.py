@@ -340,9 +340,9 @@ DECISIONS = {
     "0047-what-people-see-of-boots.md": "a08c699cc0dd53fc",
     "0056-a-keeper-ends-what-it-kept.md": "b46c278dbcb8e277",
     "0057-an-edge-makes-room-for-a-fix.md": "fe30dd39e25878f5",
-    "0063-silence-is-doubt-at-once.md": "4e8eb98a75d6ce62",
     "0060-what-a-cluster-keeps-in-plain.md": "1a375829bfcbb673",
     "0061-a-limit-for-detaching-volumes.md": "4b5b06627cd70fe9",
+    "0063-silence-is-doubt-at-once.md": "4e8eb98a75d6ce62",
     "0065-the-flag-gates-the-question.md": "384658806184cf32",
 }
 
