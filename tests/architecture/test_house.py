@@ -37,6 +37,7 @@ DOORS = {
     "embedded/machines/drive.py": 1,  # a pass over a machine
     "hotfix/service/http_app.py": 1,  # a web request: a machine's, about fixes
     "hotfix/service/pointers.py": 1,  # a question for a pointer, over either wire
+    "kube/cluster_api/updater.py": 1,  # a pass over a machine that changes in place
     "kube/extension/answers.py": 1,  # a web request: Cluster API's, about a change in place
     "kube/operator.py": 1,  # a pass over a pool
     "payload/app.py": 1,  # a web request: a machine's

@@ -157,5 +157,5 @@ def test_every_argument_is_completed_or_is_a_value_of_one_s_own() -> None:
 
     completed = {"POOL", "MACHINE", "NAME", "POOL|MACHINE", "LEAF=VALUE"}
     own = {"MOMENT", "TEXT", "ID", "TEAM", "KEY=VALUE", "VERSION", "URL", "BASE", "REGION"}
-    own |= {"HOST:PORT", "IMAGE", "CONTEXT", "NAMESPACE"}
+    own |= {"HOST:PORT", "IMAGE", "CONTEXT", "NAMESPACE", "ADDRESS"}
     assert free == completed | own
