@@ -12,15 +12,13 @@ then its warden, a process that waits for nothing else, ends the group.
 
 from __future__ import annotations
 
-import _signal  # type: ignore[import-not-found]
 import posix as os
 import time
 
+from fairlead.agent.hotfix.in_fork import hear_nobody
 from fairlead.agent.hotfix.turn import hurry
 
 SIGKILL = 9
-# What ends a process from a terminal or from a unit: the warden waits for the agent's end.
-UNHEARD = (1, 2, 3, 15)
 # One try of a warden; the next one follows as long as anything is left.
 TRY_S = 1.0
 
@@ -159,8 +157,7 @@ def watch_group(group: ControlGroup) -> WatchedGroup:
 def _wait_and_end(group: ControlGroup, waiting: int, life: int) -> None:
     """Never returns: this process has a copy of everything that its parent still has to do."""
     try:
-        for number in UNHEARD:
-            _signal.signal(number, _signal.SIG_IGN)
+        hear_nobody()
         os.close(life)
         # Nothing is ever written: this ends when the last copy of the other end is closed.
         os.read(waiting, 1)

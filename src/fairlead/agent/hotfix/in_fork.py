@@ -6,7 +6,11 @@ It tells lines into a pipe, and its process never returns.
 
 from __future__ import annotations
 
+import _signal  # type: ignore[import-not-found]
 import posix as os
+
+# What ends or stops a process from a terminal or from a unit: who ends work waits for another word.
+UNHEARD = (1, 2, 3, 15)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,6 +32,12 @@ if TYPE_CHECKING:
 
         def end(self) -> int:
             """End it and all that it started; return how many processes could not be ended."""
+
+
+def hear_nobody() -> None:
+    """Let no signal end or stop this process that is meant for the agent or for its work."""
+    for number in UNHEARD:
+        _signal.signal(number, _signal.SIG_IGN)
 
 
 def work_and_exit(work: Work, writing: int) -> None:

@@ -9,21 +9,18 @@ the kernel ends all of it with its first process. Elsewhere descent is followed.
 
 from __future__ import annotations
 
-import _signal  # type: ignore[import-not-found]
 import posix as os
 import select
 import time
 
 from fairlead.agent.hotfix import descendants
-from fairlead.agent.hotfix.in_fork import work_and_exit
+from fairlead.agent.hotfix.in_fork import hear_nobody, work_and_exit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fairlead.agent.hotfix.in_fork import Work
 
 SIGKILL = 9
-# What ends or stops a process from a terminal or from a unit: the keeper waits for its word.
-UNHEARD = (1, 2, 3, 15)
 
 # The number that the kernel gives to this question: prctl(2). And unshare(2).
 SET_PARENT_DEATH_SIGNAL = 1
@@ -108,7 +105,7 @@ def _keep(work: Work, writing: int, order: int) -> None:
             if is_alone:
                 _lead(writing)
             work_and_exit(work, writing)
-        _hear_nobody()
+        hear_nobody()
         os.close(writing)
         _wait_for_word(worker, order)
         if is_alone:
@@ -131,17 +128,12 @@ def _lead(writing: int) -> None:
     worker = os.fork()
     if worker == 0:
         return
-    _hear_nobody()
+    hear_nobody()
     os.close(writing)
     # The orphans of a namespace become children of its first process.
     while os.waitpid(-1, 0)[0] != worker:
         pass
     os._exit(0)  # noqa: SLF001 - the one way out of a fork
-
-
-def _hear_nobody() -> None:
-    for number in UNHEARD:
-        _signal.signal(number, _signal.SIG_IGN)
 
 
 def _wait_for_word(worker: int, order: int) -> None:
