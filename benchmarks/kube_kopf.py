@@ -17,7 +17,7 @@ from pathlib import Path
 
 from kube_processes import MeasuredProcess, Row, writes_of
 
-from fairlead.errors import FairleadError
+from fairlead.errors import FairleadError, UnavailableError
 from fairlead.kube.client import KubeClient, connect
 from fairlead.kube.resource import Resource
 from kube.cluster import TestCluster
@@ -135,8 +135,11 @@ def copy(number: int, replicas: int) -> dict[str, object]:
 
 
 def count_told(admin: KubeClient, replicas: int = 1) -> int:
-    """How many objects have a status with this number."""
-    found, _ = admin.list_all(COPIES)
+    """How many objects have a status with this number; -1 while the server is too busy to say."""
+    try:
+        found, _ = admin.list_all(COPIES)
+    except UnavailableError:
+        return -1
     return sum((one.get("status") or {}).get("replicas") == replicas for one in found)
 
 

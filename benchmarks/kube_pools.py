@@ -4,8 +4,9 @@ What an operator costs with 5,000 NodePools on a real API server, beside one mad
     make bench-kube
 
 The server, its etcd and `fairlead operator` are real processes. What Cluster API would write of
-each pool is written here: one machine that is ready. Memory and CPU time are the operator's own, so
-a busy neighbour counts little; writes are counted by the server, in its audit log.
+each pool is written here: one set, and its machine that is ready. Memory and CPU time are the
+operator's own, so a busy neighbour counts little; writes are counted by the server, in its audit
+log.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -258,22 +260,34 @@ class Many:
         """Let the machine of every pool lose its node."""
         found, _ = self.admin.list_all(MACHINES)
         machines = dict(enumerate(found))
+        # Just now: for longer than `timeouts.ready` it would have failed, and that is an Event.
+        since = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"
 
         def write(number: int) -> None:
             one = {**machines[number], "apiVersion": MACHINES.api_version, "kind": "Machine"}
-            status = machine_status(one["metadata"]["name"], ready="False")
+            status = machine_status(one["metadata"]["name"], ready="False", since=since)
             self.admin.replace(MACHINES, {**one, "status": status}, "status")
 
         self._each(write)
 
     def _give(self, deployment: Object) -> None:
         name = deployment["metadata"]["name"]
+        told = deployment["spec"]["template"]
+        # With its labels, by which it is seen, it is as Cluster API leaves it.
+        spec = {"replicas": 1, "clusterName": told["spec"]["clusterName"], "template": told}
+        made_set = self.admin.create(
+            MACHINE_SETS, made(MACHINE_SETS.api_version, "MachineSet", f"{name}-s", spec)
+        )
+        made_set = self.admin.replace(
+            MACHINE_SETS, {**made_set, "status": {"replicas": 1}}, "status"
+        )
+        labelled = {**made_set["metadata"], "labels": told["metadata"]["labels"]}
+        self.admin.replace(MACHINE_SETS, {**made_set, "metadata": labelled})
         header = {"apiVersion": MACHINE_DEPLOYMENTS.api_version, "kind": "MachineDeployment"}
         status = {"observedGeneration": deployment["metadata"]["generation"], "replicas": 1}
         self.admin.replace(
             MACHINE_DEPLOYMENTS, {**deployment, **header, "status": status}, "status"
         )
-        told = deployment["spec"]["template"]
         machine = made(MACHINES.api_version, "Machine", f"{name}-0", told["spec"])
         written = self.admin.create(MACHINES, machine)
         status = machine_status(f"{name}-0", ready="True")
@@ -288,7 +302,7 @@ class Many:
             list(writers.map(act, range(self.count)))
 
 
-def machine_status(name: str, ready: str) -> Object:
+def machine_status(name: str, ready: str, since: str = MOMENT) -> Object:
     """The status of a machine as Cluster API has it."""
     healthy = ("InfrastructureReady", "BootstrapConfigReady", "NodeHealthy", "Available", "Ready")
     conditions = [
@@ -304,7 +318,7 @@ def machine_status(name: str, ready: str) -> Object:
     node = {"type": "NodeReady", "status": ready, "reason": "NodeReady", "message": "as it says"}
     return {
         "phase": "Running",
-        "conditions": [*conditions, {**node, "lastTransitionTime": MOMENT}],
+        "conditions": [*conditions, {**node, "lastTransitionTime": since}],
         "nodeRef": {"name": name},
         "initialization": {"infrastructureProvisioned": True, "bootstrapDataSecretCreated": True},
         "addresses": [{"type": "InternalIP", "address": "10.0.0.1"}],
