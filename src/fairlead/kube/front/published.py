@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from datetime import datetime
 
-from fairlead.errors import InputError
+from fairlead.errors import InputError, UnavailableError
 from fairlead.hotfix.catalog import Catalog, Fix, State
 from fairlead.hotfix.catalog_text import parse_catalog
 from fairlead.hotfix.published_fixes import fixes_in, with_standings
@@ -81,7 +81,8 @@ class SeenFixes:
             return self._offered(catalog) if catalog.fixes else NO_FIXES
         except ForbiddenError as error:
             return Fixes(problem=f"what is published is not shown: {refusal_of(error.problem)}")
-        except InputError as error:
+        except (InputError, UnavailableError) as error:
+            # Or a ledger that cannot be read: pools are told all the same.
             return Fixes(problem=str(error))
 
     def _offered(self, catalog: Catalog) -> Fixes:
