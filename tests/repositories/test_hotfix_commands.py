@@ -12,7 +12,6 @@ from fairlead.cli.commands.hotfix.publish import SCHEDULES
 from fairlead.cli.main import run_command
 from fairlead.hotfix.campaign import Schedule
 from hotfix_depot import SUITE, needs, tiny_packages
-from shared_cases import REPOSITORY
 
 pytestmark = pytest.mark.slow
 
@@ -145,17 +144,3 @@ def test_keys_are_listed_replaced_and_baked(typed: Typed, tmp_path: Path) -> Non
     assert "root        1 of 2     3" in typed("fairlead keys renew")
     told = typed(f"fairlead keys init --depot {tmp_path / 'd'} --keys {tmp_path / 'd/keys'}", 2)
     assert "is inside the depot, which is served" in told
-
-
-def test_the_commands_of_the_howtos_are_those_that_there_are() -> None:
-    from fairlead.cli.main import make_parser
-
-    for name in ("ship-a-hotfix", "rotate-keys"):
-        text = (REPOSITORY / f"docs/howto/{name}.md").read_text()
-        blocks = re.findall(r"```sh\n(.*?)```", text, re.DOTALL)
-        lines = [line for block in blocks for line in block.splitlines()]
-        commands = [line for line in lines if line.startswith("fairlead ")]
-        assert len(commands) > 4
-        for line in commands:
-            words = shlex.split(re.sub(r"\s*>.*", "", line))[1:]
-            make_parser(words).parse_args(words)
