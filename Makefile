@@ -12,7 +12,9 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # none of them compiles the same modules anew.
 PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header
-# LOCKED=1 installs what locks/ names, by hash, and nothing else.
+# LOCKED=1 installs what locks/ names, by hash, and nothing else. Without --no-deps pip would look for
+# dependencies that have extras (lightkube wants httpx2[http2]) among all releases, and fail once there
+# is one newer than the lock's. What a lock forgot, `pip check` names.
 LOCKED ?=
 ARGS ?=
 # Tests at once in the suites of real machines. Boots wait more than they work: two leave 42 % of two
@@ -34,7 +36,7 @@ $(RUNTIME): pyproject.toml locks/runtime.txt
 ifeq ($(LOCKED),)
 	$(PIP) --editable .
 else
-	$(PIP) --require-hashes --requirement locks/runtime.txt --requirement locks/build.txt
+	$(PIP) --no-deps --require-hashes --requirement locks/runtime.txt --requirement locks/build.txt
 	$(PIP) --no-deps --no-build-isolation --editable .
 endif
 	@touch $(RUNTIME)
@@ -44,7 +46,8 @@ ifeq ($(LOCKED),)
 	$(PIP) --upgrade "pip>=25.1"
 	$(PIP) --group test --group check
 else
-	$(PIP) --require-hashes --requirement locks/develop.txt --requirement locks/build.txt
+	$(PIP) --no-deps --require-hashes --requirement locks/develop.txt --requirement locks/build.txt
+	$(BIN)/python -m pip check
 endif
 	@touch $(STAMP)
 
