@@ -344,6 +344,7 @@ DECISIONS = {
     "0061-a-limit-for-detaching-volumes.md": "4b5b06627cd70fe9",
     "0063-silence-is-doubt-at-once.md": "4e8eb98a75d6ce62",
     "0065-the-flag-gates-the-question.md": "384658806184cf32",
+    "0066-a-newer-wish-ends-a-rollout.md": "adc7b1d56ed8012f",
 }
 
 

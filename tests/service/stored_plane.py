@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -91,15 +92,17 @@ class StoredPlane:
             moved += self._run(machine)
         return moved
 
-    def settle(self, *pools: str) -> None:
-        """Run passes and machines until machines rest."""
+    def settle(self, *pools: str, after_each: Callable[[], None] = lambda: None) -> None:
+        """Run passes and machines until machines rest. after_each: called after each of both."""
         for _ in range(MOST_PASSES):
             known = self.world.pools.list_pools()
             before = self.world.pools.markers()
             for pool in pools or known:
                 if pool in known:
                     self.one_pass(pool)
+                    after_each()
             moved = self.run_machines()
+            after_each()
             self.moment += timedelta(minutes=1)
             if not moved and before == self.world.pools.markers():
                 return

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from fairlead.sim.deployment_world import DeploymentWorld
 from fairlead.sim.world import ControllerKilledError, SimWorld
 from transitions.pool_worlds import (
     POOL,
@@ -42,6 +43,17 @@ def serving(world: SimWorld) -> set[object]:
     booted = {machine.booted for machine in world.living.values()}
     found = {token.served.id: token.served for token in world.tokens.values()}
     return {found[name].leaves.get("platform.controlPlaneImage") for name in booted}
+
+
+def revisions(world: SimWorld) -> dict[str, str]:
+    """What each machine has, or is on its way to."""
+    return {name: one.heading_for or one.revision for name, one in world.living.items()}
+
+
+def applied(world: SimWorld) -> str:
+    found = world.records[POOL].applied
+    assert found is not None
+    return found.id
 
 
 def test_an_approved_plan_is_carried_out() -> None:
@@ -146,6 +158,74 @@ def test_another_intent_than_the_approved_one_is_not_bound_by_it() -> None:
     world.settle()
 
     assert serving(world) == {"cp@sha256:bb"}
+
+
+def taken_back_world(**spec: Any) -> SimWorld:
+    """
+    A rollout that its owner takes back, and machines that the plan for it does not show.
+
+    The pool grew under the first target after that plan was shown.
+    """
+    world = settled_world(**spec)
+    edit(world, imageBase="202607.03")
+    approve(world)
+    world.one_pass()
+    edit(world, imageBase="202607.02", paused=True)
+    approve(world)
+    edit(world, replicas=6)
+    for _ in range(4):
+        world.one_pass()
+        world.run_machines()
+    edit(world, paused=None)
+    return world
+
+
+@pytest.mark.parametrize("management", [{}, {"type": "InPlace", "maxUnavailable": 1}])
+def test_what_an_owner_took_back_disturbs_nobody_while_the_new_plan_waits(
+    management: dict[str, Any],
+) -> None:
+    world = taken_back_world(management=management)
+    before = revisions(world)
+
+    world.settle()
+
+    assert revisions(world) == before
+    assert len(set(before.values())) == 2
+    assert state(world) == "Held"
+    assert condition(world) == ("True", "PlanExceeded")
+    assert "plan again" in full_condition(world, "ConfigUpdatePending").message
+
+
+def test_an_edge_replaces_nobody_for_what_an_owner_took_back() -> None:
+    world = settled_world(DeploymentWorld)
+    edit(world, imageBase="202607.03")
+    approve(world)
+    world.one_pass()
+    world.run_machines()
+    edit(world, imageBase="202607.02")
+    approve(world)
+    for _ in range(2):
+        world.run_machines()  # it goes on until the next pass
+
+    world.settle()
+
+    assert template(world).is_held
+    assert state(world) == "Held"
+    assert len(world.gone) == 1
+
+
+def test_a_rollout_that_was_taken_back_ends_once_its_owner_planned_again() -> None:
+    world = taken_back_world()
+    old = {name for name, of in revisions(world).items() if of == applied(world)}
+    world.settle()
+
+    approve(world)
+    world.settle()
+
+    assert state(world) == "Settled"
+    assert set(revisions(world).values()) == {applied(world)}
+    assert len(old) == 3
+    assert old <= set(names(world))
 
 
 def test_a_platform_change_beyond_its_maximum_age_rolls_every_time() -> None:

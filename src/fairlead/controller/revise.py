@@ -37,6 +37,7 @@ class Wanted:
     leaves: every input, or why there are none. desired: how many machines. platform: None if its
     document cannot be used; then what it refreshes in place stays as it is. problems: why settings
     cannot be used, or ''. is_stopped: the kill switch, also in a document that is unusable.
+    unagreed: why what the owner asked for last does not begin until they plan again.
     """
 
     seen: Snapshot
@@ -47,6 +48,7 @@ class Wanted:
     platform: PlatformInputs | None
     problems: str
     is_stopped: bool
+    unagreed: tuple[Wait, ...] = ()
 
     @property
     def is_leaving(self) -> bool:
@@ -122,9 +124,7 @@ def input_waits(wanted: Wanted) -> tuple[Wait, ...]:
 
 def situation_of(wanted: Wanted, record: PoolRecord) -> Situation:
     """Return what steps for this record are planned from."""
-    template, halted = wanted.seen.template, record.halted
-    if wanted.problems:
-        halted = f"the pool's settings cannot be used: {wanted.problems}"
+    template = wanted.seen.template
     return Situation(
         machines=wanted.seen.machines,
         target=record.target.id if record.target else template.revision if template else "",
@@ -136,8 +136,9 @@ def situation_of(wanted: Wanted, record: PoolRecord) -> Situation:
         asked_by=record.asked_by,
         declared_by=wanted.seen.documents.asked_by,
         bound=record.plan,
+        unagreed=wanted.unagreed,
         is_stopped=wanted.is_stopped,
-        halted=halted,
+        halted=_halted(wanted, record),
         forgiven=record.forgiven,
         is_leaving=wanted.is_leaving,
         edge_makes=wanted.edge_makes,
@@ -147,6 +148,12 @@ def situation_of(wanted: Wanted, record: PoolRecord) -> Situation:
         repaired=record.repaired,
         repairing_since=record.repairing_since,
     )
+
+
+def _halted(wanted: Wanted, record: PoolRecord) -> str:
+    if wanted.problems:
+        return f"the pool's settings cannot be used: {wanted.problems}"
+    return record.halted
 
 
 def adoption_waits(wanted: Wanted, record: PoolRecord) -> tuple[Wait, ...]:

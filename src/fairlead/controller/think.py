@@ -10,6 +10,8 @@ from dataclasses import replace
 from datetime import datetime
 
 from fairlead.answers.plan import Plan
+from fairlead.answers.wait import Wait
+from fairlead.answers.words import WaitFor
 from fairlead.controller.adopt import with_adoption
 from fairlead.controller.conclude import shown_with, status_of, told, wake_of
 from fairlead.controller.observe import Snapshot
@@ -20,7 +22,7 @@ from fairlead.controller.roll import facts_after
 from fairlead.controller.template import setting_steps, template_steps
 from fairlead.controller.thought import Thought
 from fairlead.decision.decide import decide
-from fairlead.decision.decision import Decision, DeletePool
+from fairlead.decision.decision import Decision, DeletePool, Overdue, ReplaceMachines
 from fairlead.inputs.leaf import Unusable
 from fairlead.revision.revision import Revision
 from fairlead.rollout.approval import Approval, agreed
@@ -78,10 +80,20 @@ def _facts_of(
     begun, shown = start(decision, record, situation, approved)
     if begun is not record and begun.target:
         begun, settled = begun_with(wanted, begun, begun.target, desired)
+    elif unagreed := _unagreed(decision, shown):
+        wanted = replace(wanted, unagreed=unagreed)
+        situation = situation_of(wanted, record)
     begun, shown = with_adoption(wanted, decision, begun, shown)
     # Of most pools nothing begins, and the record is handed on as it is.
     situation = situation if begun is record else situation_of(wanted, begun)
     return facts_after(wanted, settled, begun, situation, shown.waits), shown
+
+
+def _unagreed(decision: Decision, shown: Plan) -> tuple[Wait, ...]:
+    """Return why what the owner wants now must be planned again; a limit of theirs is no wish."""
+    if not isinstance(decision, ReplaceMachines) or isinstance(decision.because, Overdue):
+        return ()
+    return tuple(wait for wait in shown.waits if wait.wait_for is WaitFor.PLAN)
 
 
 def _with_secrets(

@@ -1,7 +1,8 @@
 """
 A pool at one moment: its machines, what they are to become, and what keeps them from it.
 
-The gates of a rollout are here: kill switch, pause, halt, window, and the plan that was shown.
+The gates of a rollout are here: kill switch, pause, halt, window, the plan that was shown, and the
+plan that a newer intent still lacks.
 """
 
 from dataclasses import dataclass
@@ -25,8 +26,8 @@ class Situation:
 
     target: revision id of the template; applied: of the one before it. reason: why machines are
     replaced. asked_by: who asked for the target; declared_by: who asked for what is declared now.
-    bound: the plan that must not be exceeded. is_stopped: the kill switch. halted: why the rollout
-    halted, or ''.
+    bound: the plan that must not be exceeded. unagreed: what a newer intent of the owner waits for,
+    until they plan again. is_stopped: the kill switch. halted: why the rollout halted, or ''.
     forgiven: machines whose failure counts no more. is_leaving: the pool was deleted.
     edge_makes: the edge makes as many machines as are wanted, and removes the others.
     lacking: machines that are replaced although they have the target, since they lack a fix;
@@ -44,6 +45,7 @@ class Situation:
     asked_by: str = ""
     declared_by: str = ""
     bound: Plan | None = None
+    unagreed: tuple[Wait, ...] = ()
     is_stopped: bool = False
     halted: str = ""
     forgiven: tuple[str, ...] = ()
@@ -101,7 +103,12 @@ def scales(policy: Policy, now: datetime, *, is_stopped: bool, is_leaving: bool)
 
 
 def gate_waits(situation: Situation) -> tuple[Wait, ...]:
-    """Return what keeps machines from being replaced at all: stop, pause, halt, window."""
+    """
+    Return what keeps machines from being replaced at all.
+
+    Stop, pause, halt, window; and that the owner asked for something else meanwhile, which must be
+    shown first: nobody wants the target any more.
+    """
     policy, now = situation.policy, situation.now
     waits = []
     if situation.is_stopped:
@@ -118,7 +125,7 @@ def gate_waits(situation: Situation) -> tuple[Wait, ...]:
         waits.append(
             Wait(wait_for=WaitFor.WINDOW, says=says, until=next_start(policy.windows, now))
         )
-    return tuple(waits)
+    return (*waits, *situation.unagreed)
 
 
 def told_gates(situation: Situation) -> tuple[Wait, ...]:
