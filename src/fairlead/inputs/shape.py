@@ -12,6 +12,7 @@ from datetime import datetime
 from fairlead.errors import InputError
 from fairlead.inputs.bounds import MOST_MACHINES
 from fairlead.inputs.leaf import Json, Shape
+from fairlead.inputs.versions import PATTERN
 
 LARGEST_NUMBER = 2**31 - 1
 DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
@@ -250,9 +251,7 @@ IMAGE = Shape(
         r"(:[A-Za-z0-9_][A-Za-z0-9._-]{0,127})?(@[a-z0-9]+:[0-9a-f]{2,128})?$",
     },
 )
-VERSION = Shape(
-    _text, {"type": "string", "pattern": r"^[0-9]{1,4}\.[0-9]{1,4}\.[0-9]{1,4}(-[0-9A-Za-z.-]+)?$"}
-)
+VERSION = Shape(_text, {"type": "string", "pattern": f"^{PATTERN}$"})
 BASE = Shape(_text, {"type": "string", "pattern": r"^[0-9]{6}\.[0-9]{2}$"})
 DIGEST = Shape(
     _text, {"type": "string", "pattern": "^sha(256:[0-9a-f]{4,64}|512:[0-9a-f]{4,128})$"}

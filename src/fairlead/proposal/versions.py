@@ -15,29 +15,16 @@ from fairlead.inputs.leaf import Json, Leaves, Unusable
 from fairlead.inputs.parse import parse_platform_config
 from fairlead.inputs.registry import DOWNGRADE, SKEW
 from fairlead.inputs.shape import kind_of
+from fairlead.inputs.versions import Minor, minor_of, skew_of, way_out
 from fairlead.proposal.complaint import Complaint
 
 FIELD = "spec.release.version"
 CONTROL_PLANE_FIELD = "spec.controlPlaneVersion"
 
-# How many minor versions a kubelet may be behind.
-MOST_BEHIND = 3
-
 # The kubelet's file says where containerd is; it is read from there since this version.
 OLDEST = (1, 27)
 
-# Semantic versions have no number with a leading zero: no registry has such a tag.
-_NUMBER = r"(0|[1-9][0-9]{0,3})"
-_VERSION = re.compile(rf"{_NUMBER}\.{_NUMBER}\.{_NUMBER}(-[0-9A-Za-z.-]+)?", re.ASCII)
 _LEADING_ZEROS = re.compile(r"(?<![0-9A-Za-z-])0+(?=[0-9])")
-
-Minor = tuple[int, int]
-
-
-def minor_of(version: str) -> Minor | None:
-    """Return major and minor of a version, or None if the text is none."""
-    found = _VERSION.fullmatch(version)
-    return (int(found[1]), int(found[2])) if found else None
 
 
 def malformed(version: str, field: str = FIELD) -> Iterator[Complaint]:
@@ -74,32 +61,19 @@ def _skewed_pool(document: Json, live: Json, control_plane: str) -> Iterator[Com
     minor, before = minor_of(wanted), minor_of(known)
     if minor is None or wanted == known:
         return
-    if SKEW not in allowed:
-        for problem in _skew(wanted, control_plane):
-            yield Complaint(FIELD, problem, _way_out(SKEW))
+    if SKEW not in allowed and (problem := skew_of(wanted, control_plane)):
+        yield Complaint(FIELD, problem, way_out(SKEW))
     if before and minor < before and DOWNGRADE not in allowed:
         problem = f"found {wanted}, older than the {_text(before)} that the pool has"
-        yield Complaint(FIELD, problem, _way_out(DOWNGRADE))
+        yield Complaint(FIELD, problem, way_out(DOWNGRADE))
 
 
 def _left_behind(control_plane: str, pools: Mapping[str, Json]) -> Iterator[Complaint]:
     for name, document in sorted(pools.items()):
         version, allowed = _version_of(document)
-        if SKEW not in allowed:
-            for problem in _skew(version, control_plane):
-                hint = f"bring {name} to another version first"
-                yield Complaint(CONTROL_PLANE_FIELD, f"{name}: {problem}", hint)
-
-
-def _skew(version: str, control_plane: str) -> Iterator[str]:
-    kubelet, plane = minor_of(version), minor_of(control_plane)
-    if kubelet is None or plane is None:
-        return
-    if kubelet > plane:
-        yield f"found {version}, newer than the control plane, which is at {control_plane}"
-    elif kubelet[0] < plane[0] or plane[1] - kubelet[1] > MOST_BEHIND:
-        behind = f"more than {MOST_BEHIND} minor versions behind the control plane"
-        yield f"found {version}, {behind}, which is at {control_plane}"
+        if SKEW not in allowed and (problem := skew_of(version, control_plane)):
+            hint = f"bring {name} to another version first"
+            yield Complaint(CONTROL_PLANE_FIELD, f"{name}: {problem}", hint)
 
 
 def _control_plane_of(platform: Json) -> str:
@@ -123,10 +97,6 @@ def _version_of(document: Json) -> tuple[str, list[Json]]:
 def _hint_for(version: str) -> str:
     bare = _LEADING_ZEROS.sub("", version.strip().removeprefix("v").removeprefix("V"))
     return f"write {bare}" if minor_of(bare) else "expected MAJOR.MINOR.PATCH, like 1.34.2"
-
-
-def _way_out(word: str) -> str:
-    return f"to have it anyway: release.allow: [{word}]"
 
 
 def _text(minor: Minor) -> str:

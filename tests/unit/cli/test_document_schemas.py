@@ -236,3 +236,30 @@ def test_the_reference_folder_holds_no_other_schema() -> None:
     answers = folder / "answers.schema.json"  # tests/unit/answers compares it
     expected = sorted([answers, *(Path(path) for path in COMMITTED.values())])
     assert sorted(folder.glob("*.schema.json")) == expected
+
+
+@pytest.mark.parametrize(
+    ("version", "is_one"),
+    [
+        ("1.34.2", True),
+        ("1.34.0", True),
+        ("1.34.2-rc.01", True),
+        ("01.34.2", False),
+        ("1.034.2", False),
+        ("1.34.02-rc.1", False),
+        ("v1.34.2", False),
+        ("1.34", False),
+        ("1.34.12345", False),
+        ("1.34.2+k3s1", False),
+    ],
+)
+@pytest.mark.parametrize("kind", ["NodePool", "PlatformConfig"])
+def test_schema_and_parser_agree_on_what_a_version_is(
+    kind: str, version: str, is_one: bool
+) -> None:
+    spec: dict[str, Any] = {"controlPlaneVersion": version}
+    if kind == "NodePool":
+        spec = {**WHOLE_POOL, "release": {"version": version}}
+    value = document(kind, spec)
+
+    assert (schema_refuses(value), parser_refuses(value)) == (not is_one, not is_one)
