@@ -7,7 +7,7 @@ from pathlib import Path
 import httpx2 as httpx
 from lightkube.config.kubeconfig import KubeConfig
 
-from fairlead.kube.client import KubeClient
+from fairlead.kube.client import ANSWER_S, KubeClient
 
 
 class Killed(SystemExit):
@@ -35,15 +35,20 @@ class DyingClient(KubeClient):
             self._left, self._is_sent = call, is_sent
 
     def _send(
-        self, method: str, url: str, content: bytes | None, headers: Mapping[str, str]
+        self,
+        method: str,
+        url: str,
+        content: bytes | None,
+        headers: Mapping[str, str],
+        seconds: float = ANSWER_S,
     ) -> httpx.Response:
         if self.is_dead.is_set():
             raise Killed
         if not self._is_last():
-            return super()._send(method, url, content, headers)
+            return super()._send(method, url, content, headers, seconds)
         self.died_at = f"{method} {url.partition('?')[0]}, {'sent' if self._is_sent else 'unsent'}"
         if self._is_sent:
-            super()._send(method, url, content, headers)
+            super()._send(method, url, content, headers, seconds)
         self.is_dead.set()
         raise Killed
 

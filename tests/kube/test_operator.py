@@ -141,6 +141,24 @@ def test_a_template_that_nobody_has_is_named_in_the_status(fleet: Fleet) -> None
     assert fleet.condition("lost", "ReconciliationActive")["status"] == "True"
 
 
+def test_a_version_that_the_cluster_is_too_old_for_makes_no_machine(fleet: Fleet) -> None:
+    fleet.declare("early", release={"version": "1.37.0"})
+
+    wait_until(lambda: fleet.state("early") == "Blocked", lambda: fleet.said[-5:])
+
+    assert fleet.condition("early", "ValidRelease")["message"] == (
+        "spec.release.version: found 1.37.0, newer than the control plane, which is at 1.36.4 "
+        "(to have it anyway: release.allow: [Skew])"
+    )
+    assert fleet.machines("early") == []
+
+    fleet.declare("early", release={"version": "1.36.9"}, replicas=1)
+    fleet.settle("early")
+    status = fleet.pool("early")["status"]
+    assert (status["version"], status["controlPlaneVersion"]) == ("1.36.9", "1.36.4")
+    assert fleet.condition("early", "SupportedVersionSkew")["status"] == "True"
+
+
 def test_a_pool_without_a_cluster_is_blocked_and_stops_nobody(fleet: Fleet) -> None:
     fleet.cluster.kubectl("create", "namespace", "empty")
     fleet.declare("alone", namespace="empty")

@@ -12,6 +12,7 @@ from typing import Protocol
 from fairlead.answers.pool import PoolStatus
 from fairlead.inputs.leaf import Json, Problem
 from fairlead.inputs.platform_inputs import CODE_DEFAULTS
+from fairlead.inputs.versions import ControlPlane
 from fairlead.revision.hashing import CURRENT, Scheme
 from fairlead.rollout.approval import Approval
 from fairlead.rollout.fixes import NO_FIXES, Fixes, no_fixes
@@ -46,7 +47,8 @@ class PoolDocuments:
 
     is_leaving: the owner deleted the pool. It is never taken back; who wants the pool again
     declares it again once it is gone. asked_by: who asked for what is declared, or for the end of
-    the pool; '' where that is not known.
+    the pool; '' where that is not known. control_plane: which the nodes join, on an edge where it
+    says its version itself; None where only a person does, who is asked before anything is kept.
     """
 
     pool: Json
@@ -54,6 +56,7 @@ class PoolDocuments:
     resolved: Resolved = Resolved()
     is_leaving: bool = False
     asked_by: str = ""
+    control_plane: ControlPlane | None = None
 
 
 class Pools(Protocol):

@@ -18,7 +18,9 @@ from fairlead.inputs.declared import declared_pool
 from fairlead.inputs.leaf import Leaves, Problem, Unusable
 from fairlead.inputs.parse import NodePool, is_stopped, parse_platform_config
 from fairlead.inputs.platform_inputs import PlatformInputs, Stub, with_code_defaults
+from fairlead.inputs.registry import SKEW
 from fairlead.inputs.spelled import Spelled
+from fairlead.inputs.versions import ControlPlane, skew_of, way_out
 from fairlead.revision.hashing import revision_of
 from fairlead.revision.revision import Revision
 from fairlead.rollout.adoption import lacking_in
@@ -38,6 +40,8 @@ class Wanted:
     document cannot be used; then what it refreshes in place stays as it is. problems: why settings
     cannot be used, or ''. is_stopped: the kill switch, also in a document that is unusable.
     unagreed: why what the owner asked for last does not begin until they plan again.
+    control_plane: what versions are held against in each pass, or None. skew: how the version that
+    is declared goes beyond it, or ''.
     """
 
     seen: Snapshot
@@ -49,6 +53,8 @@ class Wanted:
     problems: str
     is_stopped: bool
     unagreed: tuple[Wait, ...] = ()
+    control_plane: ControlPlane | None = None
+    skew: str = ""
 
     @property
     def is_leaving(self) -> bool:
@@ -78,12 +84,14 @@ def revise(seen: Snapshot, now: datetime) -> Wanted:
     pool = declared_pool(seen.documents.pool)
     platform, platform_problem = _platform_of(seen)
     policy, settings_problem = _policy_of(pool, seen)
+    control_plane = _control_plane_of(seen, platform)
+    skew = skew_of(_version_in(pool), control_plane.version) if control_plane else ""
     if settings_problem:
         leaves: Leaves | Unusable = settings_problem
     elif platform is None:
         leaves = platform_problem
     else:
-        leaves = _leaves_of(pool, platform, seen)
+        leaves = _leaves_of(pool, platform, seen, skew)
     stopped = is_stopped(seen.documents.platform)
     return Wanted(
         seen=seen,
@@ -94,6 +102,8 @@ def revise(seen: Snapshot, now: datetime) -> Wanted:
         platform=platform,
         problems=str(settings_problem) if settings_problem else "",
         is_stopped=stopped,
+        control_plane=control_plane,
+        skew=skew,
     )
 
 
@@ -196,6 +206,30 @@ def _platform_of(seen: Snapshot) -> tuple[PlatformInputs | None, Unusable]:
     return with_code_defaults(platform, seen.code.defaults), Unusable()
 
 
+def _control_plane_of(seen: Snapshot, platform: PlatformInputs | None) -> ControlPlane | None:
+    """Return what versions are held against in a pass; what the platform says comes first."""
+    found = seen.documents.control_plane
+    if found is None or platform is None or not platform.control_plane_version:
+        return found
+    return ControlPlane(platform.control_plane_version)
+
+
+def _is_skew_taken(pool: NodePool, seen: Snapshot) -> bool:
+    """Say whether a version beyond the policy goes on: it is in force, or its owner says so."""
+    record, template = seen.record, seen.template
+    in_force = {template.version} if template else set()
+    if record and record.target:
+        in_force.add(str(record.target.leaves.get("release.version", "")))
+    allowed = {} if isinstance(pool.settings, Unusable) else pool.settings
+    words = allowed.get("release.allow")
+    return _version_in(pool) in in_force or (isinstance(words, list) and SKEW in words)
+
+
+def _version_in(pool: NodePool) -> str:
+    leaves = {} if isinstance(pool.intent, Unusable) else pool.intent.leaves
+    return str(leaves.get("release.version", ""))
+
+
 def _policy_of(pool: NodePool, seen: Snapshot) -> tuple[Policy, Unusable | None]:
     if isinstance(pool.settings, Unusable):
         problem = pool.settings
@@ -229,12 +263,16 @@ def _policy_without_windows(spelled: Spelled) -> Policy:
     return policy_of(settings, utc_only)
 
 
-def _leaves_of(pool: NodePool, platform: PlatformInputs, seen: Snapshot) -> Leaves | Unusable:
+def _leaves_of(
+    pool: NodePool, platform: PlatformInputs, seen: Snapshot, skew: str
+) -> Leaves | Unusable:
     resolved = seen.documents.resolved
     if isinstance(pool.intent, Unusable):
         return pool.intent
     if resolved.problem:
         return Unusable((Problem(resolved.field, resolved.problem),))
+    if skew and not _is_skew_taken(pool, seen):
+        return Unusable((Problem("spec.release.version", f"{skew} ({way_out(SKEW)})"),))
     looked_up = {
         "release.digest": pool.intent.leaves.get("release.digest") or resolved.release_digest,
         "pullSecret.content": resolved.pull_secret,

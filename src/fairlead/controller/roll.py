@@ -59,6 +59,8 @@ def facts_after(
         not_applied=not_applied(wanted.seen, record),
         lacking=lacking_in(record.adoption, plan.after),
         failures=_failures(wanted, plan),
+        control_plane=wanted.control_plane,
+        skew=wanted.skew,
     )
 
 

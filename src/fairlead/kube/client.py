@@ -167,6 +167,12 @@ class KubeClient:
         """Return what the server says of itself at this path, or None."""
         return object_in(self._call("GET", path))
 
+    def read_soon(self, path: str, seconds: float) -> Object:
+        """Return what the server says of itself, asked once, if it says it within this time."""
+        answer = self._send("GET", path, None, {"Accept": "application/json"}, seconds)
+        refuse_failed(answer, path)
+        return decoded(answer.content)
+
     def find(self, resource: Resource, name: str, namespace: str = "") -> Object | None:
         """Return an object, or None."""
         return object_in(self._call("GET", resource.path(namespace, name)))
@@ -328,10 +334,17 @@ class KubeClient:
         return answer.content
 
     def _send(
-        self, method: str, url: str, content: bytes | None, headers: Mapping[str, str]
+        self,
+        method: str,
+        url: str,
+        content: bytes | None,
+        headers: Mapping[str, str],
+        seconds: float = ANSWER_S,
     ) -> httpx.Response:
         try:
-            return self._session.request(method, url, content=content, headers=dict(headers))
+            return self._session.request(
+                method, url, content=content, headers=dict(headers), timeout=seconds
+            )
         except httpx.HTTPError as error:
             problem = str(error) or type(error).__name__
             raise UnavailableError(f"no answer from {self.server}: {problem}") from error

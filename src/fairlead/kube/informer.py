@@ -36,15 +36,15 @@ class Selection:
     Which objects are kept; both '' is all that there are.
 
     group_of: what objects that are looked for together have in common, or ''. is_marked: which of
-    them are looked for often, and so are found without unpacking the others. only_names: nobody
-    reads what is in them, and nobody is told when that changes.
+    them are looked for often, and so are found without unpacking the others. part_of: what
+    anybody reads of one, where that is little; nobody is told when the rest changes.
     """
 
     namespace: str = ""
     labels: str = ""
     group_of: Callable[[Object], str] = lambda _: ""
     is_marked: Callable[[Object], bool] = lambda _: False
-    only_names: bool = False
+    part_of: Callable[[Object], object] | None = None
 
 
 def key_of(found: Object) -> Key:
@@ -244,7 +244,7 @@ class Informer:
         self._is_synced.set()
         for key, one in fresh.items():
             is_changed = key in before and before[key].version != one.version
-            if key not in before or (is_changed and not self._selection.only_names):
+            if key not in before or (is_changed and self._is_read(before[key], one.object)):
                 self._on_change(one.object)
         for key, one in known.items():
             if key not in fresh and key not in self._written:
@@ -295,11 +295,13 @@ class Informer:
         key = key_of(change.object)
         with self._lock:
             self.changes += 1
-            is_news = change.kind == "DELETED" or self._is_read(key)
+            known = self._objects.get(key)
+            is_gone = change.kind == "DELETED"
+            is_news = is_gone or known is None or self._is_read(known, change.object)
             written = self._written.get(key)
             if written and not _is_newer(written.version, change.version):
                 del self._written[key]
-            if change.kind == "DELETED":
+            if is_gone:
                 self._objects.pop(key, None)
                 self._deleted.pop(key, None)
                 self._own.pop(key, None)
@@ -316,9 +318,10 @@ class Informer:
         if is_told_here:
             self._on_change(change.object)
 
-    def _is_read(self, key: Key) -> bool:
-        """Say whether anybody reads more of this object than that it is there, which is known."""
-        return not (self._selection.only_names and key in self._objects)
+    def _is_read(self, known: Packed, changed: Object) -> bool:
+        """Say whether anybody reads of an object what is different now."""
+        part_of = self._selection.part_of
+        return part_of is None or part_of(known.object) != part_of(changed)
 
     def _is_own(self, key: Key, version: str) -> bool:
         """Say, once, whether this version is one that nobody is to be told of."""

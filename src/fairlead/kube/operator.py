@@ -11,7 +11,7 @@ import base64
 import secrets
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
@@ -25,9 +25,9 @@ from fairlead.kube.client import KubeClient
 from fairlead.kube.cluster_api.infrastructure import AwaitedError
 from fairlead.kube.cluster_api.updater import Reach, Updater
 from fairlead.kube.lease import Elector, Place
-from fairlead.kube.names import EVERY_POOL, concerns
+from fairlead.kube.names import EVERY_POOL, concerns, split
 from fairlead.kube.queue import LONGEST_AGAIN_S, WorkQueue
-from fairlead.kube.resource import MACHINES
+from fairlead.kube.resource import MACHINES, NODE_POOLS
 from fairlead.kube.secrets import LostRevisionError
 from fairlead.kube.shown.event_copies import EventCopies
 from fairlead.kube.shown.hotfixes import Around, HotfixCopies
@@ -138,6 +138,7 @@ class Operator:
         self.events = EventCopies(client, settings.identity, tell)
         self.world = KubeWorld(client, settings.namespace, settings.stub, self._wake, tell)
         self.world.journal.copy = self.events.add
+        self.world.pools.read_control_plane = self.world.control_planes.find
         reach = Reach(self.world.copies, self.world.workloads, self.world.secrets)
         self._updater = Updater(reach, settings.in_place_image, tell, now)
         self.hotfixes = self._copy_hotfixes(client, settings, tell)
@@ -259,16 +260,26 @@ class Operator:
         try:
             with self.world.copies.one_look():
                 wake = self._reconcile(pool)
+                looks = [*self._looks_again(pool)]
         except Exception as error:  # noqa: BLE001 - door 2: a pool's failure is its own
             self._failed(pool, error)
         else:
             self.queue.succeeded(pool)
             if wake is not None:
                 self.queue.add_later(pool, (wake - self._now()).total_seconds())
-            if self.world.pools.is_moved_by_secrets(pool):
-                self.queue.add_later(pool, self._settings.secrets_s)
+            for seconds in looks:
+                self.queue.add_later(pool, seconds)
         finally:
             self.counted.add_pass(time.monotonic() - begun)
+
+    def _looks_again(self, pool: str) -> Iterator[float]:
+        """Yield after how many seconds a pool is to be looked at for what nobody watches."""
+        if self.world.pools.is_moved_by_secrets(pool):
+            yield self._settings.secrets_s
+        found = self.world.copies.find(NODE_POOLS, *split(pool))
+        seconds = self.world.control_planes.look_again(found) if found else None
+        if seconds is not None:
+            yield seconds
 
     def _reconcile(self, pool: str) -> datetime | None:
         world = self.world

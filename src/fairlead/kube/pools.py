@@ -22,6 +22,7 @@ from fairlead.errors import InputError
 from fairlead.inputs.leaf import Json, Problem
 from fairlead.inputs.parse import NO_PLATFORM
 from fairlead.inputs.platform_inputs import Stub, with_stub
+from fairlead.inputs.versions import ControlPlane
 from fairlead.kept_text import (
     convert_value,
     parse_document,
@@ -30,6 +31,7 @@ from fairlead.kept_text import (
     render_value,
 )
 from fairlead.kube.answer import Object
+from fairlead.kube.cluster_api.control_planes import noted_control_plane
 from fairlead.kube.cluster_api.deployment import machine_of
 from fairlead.kube.copies import Copies, newest_first
 from fairlead.kube.journal import KubeJournal
@@ -51,6 +53,7 @@ from fairlead.kube.status import (
     of_edge,
     stamped_by_pass,
     status_fields,
+    with_reach,
 )
 from fairlead.payload.pool_secrets import PoolSecrets, named_in, put_secrets, why_unfit
 from fairlead.revision.revision import Revision
@@ -82,6 +85,8 @@ class KubePools:
         self.stub = stub
         # What is published at this moment. Never raises.
         self.read_fixes: Callable[[], Fixes] = no_fixes
+        # What is known of the control plane that a NodePool's machines join, for who may ask it.
+        self.read_control_plane: Callable[[Object], ControlPlane] = noted_control_plane
 
     # What is declared.
 
@@ -103,6 +108,7 @@ class KubePools:
             resolved=self._resolve(split(pool)[0], document),
             is_leaving="deletionTimestamp" in found["metadata"],
             asked_by=asker_of(found, document),
+            control_plane=self.read_control_plane(found),
         )
 
     def read_platform(self) -> Json:
@@ -111,13 +117,16 @@ class KubePools:
 
     def documents_with(self, pool: Json, platform: Json) -> PoolDocuments:
         """Return what read_documents would, if these two were in force."""
-        namespace = self._home
+        namespace, name = self._home, ""
         if isinstance(pool, Mapping) and isinstance(pool.get("metadata"), Mapping):
             namespace = str(pool["metadata"].get("namespace") or namespace)
+            name = str(pool["metadata"].get("name"))
+        found = self._copies.find(NODE_POOLS, namespace, name)
         return PoolDocuments(
             pool=pool,
             platform=with_stub(platform, self.stub),
             resolved=self._resolve(namespace, pool),
+            control_plane=self.read_control_plane(found) if found else None,
         )
 
     def find_unfit_secret(self, pool: Json) -> Problem | None:
@@ -199,11 +208,12 @@ class KubePools:
         status = found.get("status") or {}
         told = {
             "observedGeneration": found["metadata"]["generation"],
-            "conditions": stamped_by_pass(_with_reach(status, unreached), found),
+            "conditions": stamped_by_pass(with_reach(status, unreached), found),
             "fixes": self._fixes_of(pool),
+            "controlPlaneVersion": self.read_control_plane(found).version,
         }
-        is_told = all((status.get(name) or []) == said for name, said in told.items())
-        if self._journal.has_untold(pool) or not is_told:
+        known = {"conditions": [], "fixes": [], "controlPlaneVersion": "", **status}
+        if self._journal.has_untold(pool) or known != known | told:
             self._write_status(pool, found, status | told, is_last=True)
         self._revisions.let_go(pool, self._named(pool))
 
@@ -360,6 +370,7 @@ class KubePools:
         status["observedGeneration"] = metadata["generation"]
         status["journal"] = self._journal.texts_of(pool)
         status["fixes"] = self._fixes_of(pool)
+        status["controlPlaneVersion"] = self.read_control_plane(found).version
         wanted = {
             "apiVersion": NODE_POOLS.api_version,
             "kind": NODE_POOLS.kind,
@@ -380,16 +391,6 @@ def document_of(found: Object) -> Json:
         "metadata": kept,
         "spec": found.get("spec", {}),
     }
-
-
-def _with_reach(status: Object, unreached: Object | None) -> list[Object]:
-    """Return conditions with this one in the place of what was known of it."""
-    conditions = status.get("conditions") or ()
-    if unreached is None:
-        return of_controller(conditions)
-    since = {one["type"]: one["lastTransitionTime"] for one in of_edge(conditions)}
-    known = since.get(unreached["type"], unreached["lastTransitionTime"])
-    return [*of_controller(conditions), {**unreached, "lastTransitionTime": known}]
 
 
 def _fields(text: str) -> dict[str, Any]:

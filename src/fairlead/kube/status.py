@@ -24,7 +24,9 @@ NOTHING_YET = {"version": "", "updated": 0, "available": 0, "replicas": 0, "desi
 
 # What a pass judges of documents that it cannot use. What it says besides is of the machines that
 # are there, and those are of what was declared before.
-OF_DOCUMENTS = frozenset({GOES_ON, "ConfigUpdatePending", "ValidConfig", "ValidRelease"})
+OF_DOCUMENTS = frozenset(
+    {GOES_ON, "ConfigUpdatePending", "SupportedVersionSkew", "ValidConfig", "ValidRelease"}
+)
 
 LONGEST_MESSAGE = 3000
 
@@ -66,6 +68,16 @@ def unreached_condition(says: str, now: datetime) -> Object:
         "message": shortened(says, LONGEST_MESSAGE),
         "lastTransitionTime": _whole_second(now.astimezone(UTC).isoformat()),
     }
+
+
+def with_reach(status: Object, unreached: Object | None) -> list[Object]:
+    """Return conditions with this one in the place of what was known of it."""
+    conditions = status.get("conditions") or ()
+    if unreached is None:
+        return of_controller(conditions)
+    since = {one["type"]: one["lastTransitionTime"] for one in of_edge(conditions)}
+    known = since.get(unreached["type"], unreached["lastTransitionTime"])
+    return [*of_controller(conditions), {**unreached, "lastTransitionTime": known}]
 
 
 def stamped_by_pass(conditions: Iterable[Object], found: Object) -> list[Object]:

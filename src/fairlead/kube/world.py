@@ -10,6 +10,7 @@ from fairlead.controller.observe import Code, World
 from fairlead.inputs.platform_inputs import Stub
 from fairlead.kube.answer import Object
 from fairlead.kube.client import KubeClient
+from fairlead.kube.cluster_api.control_planes import ControlPlanes, told_version
 from fairlead.kube.cluster_api.in_place import heads_elsewhere
 from fairlead.kube.cluster_api.infrastructure import Infrastructure
 from fairlead.kube.cluster_api.machines import KubeMachines
@@ -59,8 +60,8 @@ CLUSTER_API: dict[Resource, Selection] = {
     MACHINE_SETS: Selection(labels=POOL_LABEL, group_of=owner_of),
     MACHINES: Selection(labels=POOL_LABEL, group_of=owner_of, is_marked=heads_elsewhere),
     MACHINE_HEALTH_CHECKS: Selection(labels=POOL_LABEL, group_of=owner_of),
-    # Its status changes with every machine; what a pool reads of it is its name.
-    CLUSTERS: Selection(group_of=_of_namespace, only_names=True),
+    # Its status changes with every machine.
+    CLUSTERS: Selection(group_of=_of_namespace, part_of=told_version),
 }
 
 
@@ -102,6 +103,7 @@ class KubeWorld:
         self.infrastructure = Infrastructure(client, Discovery(client).find)
         self.secrets = KubeSecrets(self.copies, self.revisions, self.infrastructure.let_go)
         self.workloads = Workloads(client)
+        self.control_planes = ControlPlanes(self.copies, self.workloads, wake)
         self.machines = KubeMachines(self.copies, self.infrastructure, self.workloads)
 
     def keep_together(self, pool: str) -> None:

@@ -24,6 +24,7 @@ from fairlead.decision.decision import (
     Unknown,
 )
 from fairlead.decision.explain import explain
+from fairlead.inputs.versions import ControlPlane
 from fairlead.revision.hashing import half_of
 from fairlead.revision.revision import Revision
 from fairlead.rollout.machines import Machine, Template
@@ -54,7 +55,8 @@ class PoolFacts:
     repairs: the owner wants machines that died replaced.
     not_applied: leaves that the machines are told and do not apply, each with the reason.
     lacking: machines that are still to be replaced for a fix. failures: what machines died of, by
-    name.
+    name. control_plane: what versions are held against in each pass, or None; skew: how the
+    declared one goes beyond it, or ''.
     """
 
     decision: Decision
@@ -73,6 +75,8 @@ class PoolFacts:
     not_applied: Mapping[str, str] = field(default_factory=dict)
     lacking: frozenset[str] = frozenset()
     failures: Mapping[str, str] = field(default_factory=dict)
+    control_plane: ControlPlane | None = None
+    skew: str = ""
 
     @property
     def is_replacing(self) -> bool:
@@ -111,6 +115,7 @@ def _rows(facts: PoolFacts, sentence: str) -> Iterator[Row]:
     yield _pending(facts, sentence)
     yield from _updating(facts)
     yield from _valid(facts)
+    yield from _version_skew(facts)
     yield from _machines(facts)
     yield _repair(facts)
     yield _applied(facts)
@@ -287,6 +292,19 @@ def _valid(facts: PoolFacts) -> Iterator[Row]:
     reached = "True" if facts.fetched else "False"
     reason = AS_EXPECTED if facts.fetched else "PayloadNotReached"
     yield "ReachedPayloadEndpoint", reached, reason, ""
+
+
+def _version_skew(facts: PoolFacts) -> Iterator[Row]:
+    """Say whether the control plane supports the version, also one that its owner insists on."""
+    if facts.control_plane is None or facts.control_plane == ControlPlane():
+        return
+    kind = "SupportedVersionSkew"
+    if facts.skew:
+        yield kind, "False", "BeyondPolicy", facts.skew
+    elif facts.control_plane.problem:
+        yield kind, "Unknown", "ControlPlaneUnknown", facts.control_plane.problem
+    else:
+        yield kind, "True", AS_EXPECTED, ""
 
 
 def _machines(facts: PoolFacts) -> Iterator[Row]:

@@ -61,6 +61,17 @@ def test_a_cluster_whose_machines_change_wakes_nobody(many: OneOperator) -> None
     assert woken(many) == []
 
 
+def test_a_cluster_whose_control_plane_has_another_version_wakes_its_pools(
+    many: OneOperator,
+) -> None:
+    told = {"versions": [{"version": "v1.34.1"}, {"version": "v1.35.0"}]}
+    put(many, CLUSTERS, "c", "a", spec={}, status={"controlPlane": told})
+    assert woken(many) == ["a/one", "a/two"]
+
+    put(many, CLUSTERS, "c", "a", spec={}, status={"controlPlane": {**told, "replicas": 2}})
+    assert woken(many) == []
+
+
 def test_a_platform_wakes_the_pools_that_it_may_count_for(many: OneOperator) -> None:
     put(many, PLATFORM_CONFIGS, "platform", "b", spec={})
     assert woken(many) == ["b/one"]

@@ -15,9 +15,9 @@ from fairlead.errors import InputError, InvariantError
 from fairlead.inputs.bounds import MOST_MACHINES
 from fairlead.kept_text import render_value
 from fairlead.kube.answer import Object
+from fairlead.kube.cluster_api.control_planes import cluster_of
 from fairlead.kube.cluster_api.deployment import (
     ASKED_BY,
-    CLUSTER_LABEL,
     GOES_FIRST,
     REASON,
     SETTINGS,
@@ -40,7 +40,6 @@ from fairlead.kube.cluster_api.workload import (
 from fairlead.kube.copies import Copies
 from fairlead.kube.names import owned, owner_of, pair_of, split
 from fairlead.kube.resource import (
-    CLUSTERS,
     MACHINE_DEPLOYMENTS,
     MACHINE_HEALTH_CHECKS,
     MACHINE_SETS,
@@ -189,7 +188,7 @@ class KubeMachines:
         if owner is None:
             raise InputError(f"there is no pool {pool!r}")
         place = {
-            "cluster": self._cluster_of(owner),
+            "cluster": cluster_of(self._copies, owner),
             "infrastructure": self._infrastructure.reference(pool, owner, template),
         }
         wanted = owned(resource, owner, name)
@@ -214,25 +213,6 @@ class KubeMachines:
         for found in self._copies.list_of(MACHINES, pool):
             if REVISION not in annotations_of(found):
                 self._annotate(found, {REVISION: machine_of(found, pool).revision})
-
-    def _cluster_of(self, owner: Object) -> str:
-        metadata = owner["metadata"]
-        named = (metadata.get("labels") or {}).get(CLUSTER_LABEL)
-        if named:
-            return str(named)
-        namespace = metadata["namespace"]
-        found = [
-            one["metadata"]["name"]
-            for one in self._copies.list_all(CLUSTERS)
-            if one["metadata"]["namespace"] == namespace
-        ]
-        if len(found) != 1:
-            raise InputError(
-                f"found {len(found)} Clusters in {namespace}, expected one",
-                field=f"metadata.labels.{CLUSTER_LABEL}",
-                hint="name the Cluster in this label",
-            )
-        return str(found[0])
 
     def _find(self, pool: str) -> tuple[Resource, Object] | None:
         for resource in (MACHINE_DEPLOYMENTS, MACHINE_SETS):

@@ -44,11 +44,16 @@ FIRST_SILENT_S, LONGEST_SILENT_S = 15.0, 120.0
 
 
 class UnreachedError(UnavailableError):
-    """A cluster that machines join cannot be asked. seconds: after which it is asked again."""
+    """
+    A cluster that machines join cannot be asked. seconds: after which it is asked again.
 
-    def __init__(self, message: str, seconds: float) -> None:
+    why: what keeps it, without what waits for it.
+    """
+
+    def __init__(self, why: str, seconds: float, waits: str = "") -> None:
+        self.why = why
         self.seconds = seconds
-        super().__init__(message)
+        super().__init__(f"{why}. {waits}" if waits else why)
 
 
 class NoNodeError(UnavailableError):
@@ -59,7 +64,7 @@ class NoNodeError(UnavailableError):
 class _Silence:
     """What kept a cluster from answering, how long it is left alone for that, and until when."""
 
-    says: str
+    why: str
     seconds: float
     until: float
 
@@ -120,21 +125,16 @@ class Workloads:
             if known is None:
                 return
             if now < known.until:
-                raise UnreachedError(known.says, known.until - now)
+                raise UnreachedError(known.why, known.until - now, _waits_for(*key))
             self._silences[key] = replace(known, until=now + known.seconds)
 
     def _silenced(self, key: tuple[str, str], error: UnavailableError) -> UnreachedError:
-        namespace, cluster = key
-        says = (
-            f"the cluster {cluster} cannot be asked: {error}. Labels and taints of its nodes wait "
-            f"until its API server answers by the kubeconfig in the Secret {cluster}-kubeconfig "
-            f"of {namespace}."
-        )
+        why = f"the cluster {key[1]} cannot be asked: {error}"
         with self._lock:
             known = self._silences.get(key)
             seconds = min(known.seconds * 2, LONGEST_SILENT_S) if known else FIRST_SILENT_S
-            self._silences[key] = _Silence(says, seconds, self._clock() + seconds)
-        return UnreachedError(says, seconds)
+            self._silences[key] = _Silence(why, seconds, self._clock() + seconds)
+        return UnreachedError(why, seconds, _waits_for(*key))
 
     def _find_kubeconfig(self, namespace: str, cluster: str) -> Object | None:
         return self._client.find(SECRETS, f"{cluster}-kubeconfig", namespace)
@@ -213,6 +213,13 @@ def put_settings(workload: Workload, node: str, before: NodeSettings, wanted: No
         return
     changed = {**found, "metadata": {**metadata, "labels": labels}}
     workload.client.replace(NODES, {**changed, "spec": {**spec, "taints": taints}})
+
+
+def _waits_for(namespace: str, cluster: str) -> str:
+    return (
+        "Labels and taints of its nodes wait until its API server answers by the kubeconfig in "
+        f"the Secret {cluster}-kubeconfig of {namespace}."
+    )
 
 
 def _taint_key(taint: Any) -> tuple[str, str]:

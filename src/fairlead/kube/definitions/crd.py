@@ -155,6 +155,9 @@ def _pool_status() -> Schema:
                 {"type": "array", "items": TEXT, "x-kubernetes-list-type": "atomic"},
                 "Fixes that machines of the pool booted without, or should not have.",
             ),
+            "controlPlaneVersion": said(
+                TEXT, "The version of the control plane that its machines join, if it is known."
+            ),
             "record": said(
                 OPEN_OBJECT,
                 "What the operator remembers between two passes: pointers to NodeRevisions, and "

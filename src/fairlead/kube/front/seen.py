@@ -19,8 +19,10 @@ from fairlead.errors import InputError, InvariantError
 from fairlead.inputs.leaf import Json, Leaves, Problem
 from fairlead.inputs.parse import NO_PLATFORM
 from fairlead.inputs.platform_inputs import Stub
+from fairlead.inputs.versions import ControlPlane
 from fairlead.kube.answer import ForbiddenError, Object
 from fairlead.kube.client import KubeClient
+from fairlead.kube.cluster_api.control_planes import noted_control_plane
 from fairlead.kube.copies import COPIED
 from fairlead.kube.front.published import SeenFixes
 from fairlead.kube.front.scope import Scope
@@ -30,6 +32,7 @@ from fairlead.kube.pools import PLATFORM_NAME, SECRET_FIELDS, document_of
 from fairlead.kube.resource import (
     CLUSTERS,
     MACHINE_HEALTH_CHECKS,
+    NODE_POOLS,
     NODE_REVISIONS,
     PLATFORM_CONFIGS,
     SECRETS,
@@ -162,7 +165,21 @@ class SeenPools:
         """Return what read_documents would, if these two were in force."""
         found = self._inner.documents_with(pool, platform)
         resolved = self._resolved(found.resolved, pool)
-        return replace(found, platform=platform, resolved=resolved)
+        return replace(
+            found,
+            platform=platform,
+            resolved=resolved,
+            control_plane=found.control_plane or self._control_plane_beside(pool),
+        )
+
+    def _control_plane_beside(self, pool: Json) -> ControlPlane:
+        """Return what pools beside a new one have noted; nothing where they join several."""
+        namespace = _metadata_of(pool)["namespace"]
+        pools = self._cluster.kube.copies.list_all(NODE_POOLS)
+        noted = {
+            noted_control_plane(one) for one in pools if one["metadata"]["namespace"] == namespace
+        } - {ControlPlane()}
+        return noted.pop() if len(noted) == 1 else ControlPlane()
 
     def find_unfit_secret(self, pool: Json) -> Problem | None:
         """Return why a machine could not use a Secret that this document names, or None."""
