@@ -1,6 +1,7 @@
 """The packages of a fix lie beside the agent of the image, and are the same bytes each time."""
 
 import hashlib
+import os
 import shutil
 import subprocess
 import sys
@@ -354,3 +355,21 @@ def test_half_a_package_is_none(tmp_path: Path) -> None:
     shutil.copy(half, tmp_path / "half.txt")
     with pytest.raises(InputError, match=r"is no \.deb and no \.rpm"):
         look_at(tmp_path / "half.txt")
+
+
+@pytest.mark.slow
+def test_a_fix_is_built_where_temporary_files_lie_on_another_file_system(
+    built: dict[str, Path], tmp_path: Path
+) -> None:
+    memory = Path("/dev/shm")  # noqa: S108 - another file system, which every Linux has
+    if memory.stat().st_dev == tmp_path.stat().st_dev:
+        pytest.skip("NOT RUN: temporary directories lie in memory here, as /dev/shm does")
+    words = [sys.executable, "-m", "fairlead", "hotfix", "build", "--version", FIXED]
+
+    subprocess.run(
+        [*words, "--to", tmp_path], env={**os.environ, "TMPDIR": str(memory)}, check=True
+    )
+
+    assert {path.suffix: path.read_bytes() for path in tmp_path.iterdir()} == {
+        suffix: path.read_bytes() for suffix, path in built.items()
+    }

@@ -13,6 +13,7 @@ import subprocess
 from pathlib import Path
 
 from fairlead.hotfix.publish.programs import run
+from fairlead.whole_file import write_whole
 
 # Where nobody says when the sources were changed.
 DEFAULT_EPOCH = 1_700_000_000
@@ -84,7 +85,8 @@ def pack_rpm(top: Path, spec: Path, package: Path, epoch: int) -> None:
     # The installed files are the build root itself; rpmbuild removes it when it is done.
     command = ["rpmbuild", "-bb", "--noclean", f"--buildroot={top / 'root'}", "--quiet", *defines]
     _run([*command, str(spec)], epoch)
-    (top / "RPMS/noarch" / package.name).replace(package)
+    # Often on another file system: temporary files lie in memory on many computers.
+    write_whole(package, (top / "RPMS/noarch" / package.name).read_bytes(), 0o644)
     shutil.rmtree(top)
 
 
