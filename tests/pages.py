@@ -16,21 +16,13 @@ def script_of(page: Path) -> str:
 
 def run_page(page: Path, folder: Path, state: StateDirectory) -> list[tuple[int, str]]:
     """Run a page's commands in a folder; return what `fairlead` was given, with its exit code."""
-    return run_script(script_of(page), folder, state)
-
-
-def run_script(
-    script: str, folder: Path, state: StateDirectory, *inside: str
-) -> list[tuple[int, str]]:
-    """Run commands likewise, by a program that runs others inside of something."""
     ran = folder / "ran"
-    ran.unlink(missing_ok=True)
     function = (
         f'fairlead() {{ local code=0; "{sys.executable}" -m fairlead "$@" || code=$?; '
         f'echo "$code $*" >> "{ran}"; }}\n'
     )
     told = subprocess.run(
-        [*inside, "bash", "-eux", "-c", function + script],
+        ["bash", "-eux", "-c", function + script_of(page)],
         cwd=folder,
         env={**os.environ, "FAIRLEAD_STATE": str(state.path)},
         check=True,

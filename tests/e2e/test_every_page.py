@@ -1,179 +1,159 @@
-"""Every block of shell on the README and in the howtos is run as printed: here, or elsewhere."""
+"""Every block of shell on the README and in the howtos works as printed, for a newcomer."""
 
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
-from fairlead.embedded.state_directory import StateDirectory
+from e2e.newcomer import Newcomer
 from hotfix_depot import SUITE, needs
-from pages import run_script, script_of
 from shared_cases import REPOSITORY
 
-HOWTOS = REPOSITORY / "docs/howto"
+# What comes first on the README, and before every page.
+START = ("make demo", "export PATH=$PWD/.venv/bin:$PATH")
 
-# Pages that another test runs whole, as printed.
-ELSEWHERE = {
-    "backup-and-restore.md": "e2e/test_going_back.py",
-    "bake-an-image.md": "boot/test_image_building.py",
-    "read-a-boot.md": "process/test_pages_of_a_node.py",
-    "roll-a-pool.md": "service/test_cli_documents.py",
-    "run-on-kubernetes.md": "kube/test_install_page.py",
-    "upgrade.md": "e2e/test_going_back.py",
-    "user-data.md": "process/test_pages_of_a_node.py",
-    "README.md: See it work": "e2e/test_story.py",
+STORY = "README.md: See it work"  # tests/e2e/test_story.py, which also reads what it says
+
+# Blocks that nobody can type who has no rights, no cluster and no image: by page, how the block
+# begins, and who runs it instead, or why nobody does.
+APART = {
+    ("README.md: Work on it", "make test"): "runs all tests, this one among them",
+    ("a-hotfix-went-wrong.md", 'chroot "$IMAGE"'): "root: e2e/test_hotfix_containers.py",
+    ("bake-an-image.md", "python3 deploy"): "root, and an image: boot/test_image_building.py",
+    ("bake-an-image.md", "install -D"): "root, and an image with RPM packages; nobody does",
+    ("bake-an-image.md", "echo 'datasource"): "root, and an image: e2e/test_nspawn_plane.py",
+    ("bake-an-image.md", "rm -f /etc"): "on a machine that becomes an image",
+    ("read-a-boot.md", "fairlead-node report"): "on a node: process/test_pages_of_a_node.py",
+    ("serve-behind-your-api-server.md", "apt-get install"): "root",
+    ("serve-behind-your-api-server.md", "fairlead hotfix serve"): (
+        "an answering service: service/test_hotfix_behind_api_server.py"
+    ),
+    ("share-a-control-plane.md", "install -d"): "root, and other users: e2e/test_other_users.py",
 }
-HERE = {
-    "a-hotfix-went-wrong.md",
-    "rotate-keys.md",
-    "ship-a-hotfix.md",
-    "README.md: On a node",
+# Whole pages likewise.
+PAGES_APART = {
+    "run-on-kubernetes.md": "a cluster: kube/test_install_page.py",
 }
-NOWHERE = {"README.md: Work on it": "these commands run all tests, this one among them"}
+# Lines of blocks that a newcomer can type otherwise.
+LINES_APART = {
+    ("README.md: On a node", "apt-get install"): "root",
+    ("README.md: On a node", "fairlead-node "): "on a node: process/test_pages_of_a_node.py",
+}
 
-# What nobody runs here: it needs an image to boot, or changes this very computer.
-LEFT_OUT = ('chroot "$IMAGE"', "--machines nspawn", "apt-get install", "fairlead-node ")
-
-# /media is a drive of the test's own.
-WITH_DRIVES = (
-    "unshare", "--mount", "sh", "-ec", 'mount -t tmpfs tmpfs /media; exec "$@"', "drives",
-)  # fmt: skip
-
-# What a page about a hotfix takes for granted: a fix of these sources, and the files it names.
+# What whoever reads a page has at hand.
 FIX = "202611.16.1"
-PUBLISHED = f"""
-fairlead keys init
-fairlead hotfix region on local
-fairlead hotfix build --version {FIX} --to build
-fairlead hotfix publish build/*{FIX}* --summary 'wait for the disk'
-"""
-# A fix ends in one of these ways: what was withdrawn has nothing left to retire.
-ENDS = ("hotfix withdraw", "hotfix retire")
-SYSTEMS = ("ubuntu22.04", "ubuntu")
-CUSTOM_DATA = """\
-write_files:
-- path: /opt/azure/containers/provision_source.sh
-  permissions: "0744"
-  content: |
-    #!/bin/bash
-"""
-CHANGE = """\
---- a/src/fairlead/errors.py
-+++ b/src/fairlead/errors.py
-@@ -1,5 +1,5 @@
- \"\"\"
--The five errors, named for what the caller should do next.
-+The five errors, mended.
+PUBLISHED = (
+    "fairlead keys init",
+    "fairlead hotfix region on local",
+    f"fairlead hotfix build --version {FIX} --to build",
+    f"fairlead hotfix publish build/*{FIX}* --summary 'wait for the disk'",
+)
+MACHINES = "fairlead machine list -o name | sort"
+GIVEN = {
+    "a-hotfix-went-wrong.md": PUBLISHED,
+    "backup-and-restore.md": (f"{MACHINES} > ~/before",),
+    "read-a-boot.md": ("cp examples/boots/trixie.json boot.json",),
+    "serve-behind-your-api-server.md": (
+        "openssl req -x509 -newkey rsa:2048 -nodes -keyout ca.key -out ca.crt -subj /CN=cluster",
+    ),
+    "ship-a-hotfix.md": ("echo '# mended' >> src/fairlead/agent/wait.py",),
+    "upgrade.md": (f"{MACHINES} > ~/before",),
+}
+# What is so afterwards.
+SAME_MACHINES = ("fairlead rollout watch workers --timeout 60", f"{MACHINES} | diff ~/before -")
+THEN = {
+    "README.md: On a node": ("ls build/fairlead-node_*_all.deb", "test -s user-data"),
+    "backup-and-restore.md": SAME_MACHINES,
+    "roll-a-pool.md": ("fairlead pool show workers --yaml | grep 'version: 1.36.0'",),
+    "upgrade.md": SAME_MACHINES,
+    "user-data.md": ('test "$(stat -c %a user-data)" = 600',),
+}
+# Of these blocks one is typed at a time: each is another way to go on, or to end.
+WAYS = {
+    "a-hotfix-went-wrong.md": ("fairlead hotfix withdraw", "fairlead hotfix promote"),
+    "ship-a-hotfix.md": ("fairlead hotfix withdraw", "fairlead hotfix bases remove"),
+}
+# What a page is about that does not end with 0: machines would be replaced, a rollout halted.
+CODES = {
+    "roll-a-pool.md": [
+        ("fairlead diff -f pool.yaml", 10),
+        ("fairlead plan -f pool.yaml", 10),
+        ("fairlead plan -f pool.yaml --save plan.json", 10),
+        ("fairlead diff workers", 10),
+        ("fairlead apply -f pool.yaml --yes --timeout 300", 4),
+    ],
+}
 
- * FairleadError
-   - InputError        a person must change something; retrying is pointless     exit 2
-"""
-FILES_OF_A_FIX = """
-for made in build/fairlead-node-hotfix*; do
-  if test -e "$made"; then cp "$made" "build/fix.${made##*.}"; fi
-done
-test -d /media/release || cp -r "$FAIRLEAD_STATE/hotfix-keys" /media/release
-"""
 
-
-def sections() -> dict[str, list[str]]:
-    """The blocks of every page; those of the README by section."""
-    found = {page.name: blocks_of(page.read_text()) for page in sorted(HOWTOS.glob("*.md"))}
+def pages() -> dict[str, str]:
+    """Every document that a newcomer types from; the README by section."""
+    found = {page.name: page.read_text() for page in (REPOSITORY / "docs").glob("*.md")}
+    found |= {page.name: page.read_text() for page in (REPOSITORY / "docs/howto").glob("*.md")}
     for section in (REPOSITORY / "README.md").read_text().split("\n## ")[1:]:
-        found[f"README.md: {section.splitlines()[0]}"] = blocks_of(section)
-    return {name: blocks for name, blocks in found.items() if blocks}
+        found[f"README.md: {section.splitlines()[0]}"] = section
+    return {name: text for name, text in sorted(found.items()) if blocks_of(text)}
 
 
 def blocks_of(text: str) -> list[str]:
-    """The blocks of shell in a text, without the lines that nobody runs here."""
-    found = re.findall(r"```sh\n(.*?)```", text, re.DOTALL)
-    kept = ["\n".join(one for one in block.splitlines() if not is_left_out(one)) for block in found]
-    return [block for block in kept if block.strip()]
+    return re.findall(r"```sh\n(.*?)```", text, re.DOTALL)
 
 
-def is_left_out(line: str) -> bool:
-    return any(part in line for part in LEFT_OUT)
+def is_apart(page: str, block: str) -> bool:
+    return any(page == one and block.startswith(start) for one, start in APART)
 
 
-def test_every_page_with_commands_is_run_somewhere() -> None:
-    assert set(sections()) == ELSEWHERE.keys() | HERE | NOWHERE.keys()
-
-    for page, test in ELSEWHERE.items():
-        text = (REPOSITORY / "tests" / test).read_text()
-        assert page.rpartition(": ")[2].removesuffix(".md") in text, (page, test)
-
-
-@pytest.fixture
-def clone(tmp_path: Path) -> Path:
-    """The tree as it was committed, with the commands that `make` would install in it."""
-    folder = tmp_path / "clone"
-    clone = ["git", "clone", "--quiet", "--no-hardlinks", f"file://{REPOSITORY}", str(folder)]
-    subprocess.run(clone, check=True, capture_output=True)
-    (folder / ".venv").symlink_to(Path(sys.executable).parent.parent)
-    return folder
-
-
-@pytest.mark.slow
-@pytest.mark.root
-def test_keys_are_taken_away_and_rotated_as_the_page_says(tmp_path: Path) -> None:
-    needs(*SUITE)
-    script = script_of(HOWTOS / "rotate-keys.md")
-
-    ran = run_script(script, tmp_path, StateDirectory(tmp_path / "state"), *WITH_DRIVES)
-
-    assert {code for code, _ in ran} == {0}, ran
-    assert len(ran) == len(re.findall(r"^(?:\w+=\$\()?fairlead ", script, re.MULTILINE))
-
-
-@pytest.mark.slow
-@pytest.mark.root
-@pytest.mark.parametrize("block", sections()["a-hotfix-went-wrong.md"])
-def test_whoever_has_a_fix_that_went_wrong_can_type_each_block(clone: Path, block: str) -> None:
-    needs(*SUITE)
-    # Each is a way of its own to go on from the same trouble; one begins with keys of its own.
-    script = block if "keys init" in block else PUBLISHED + block
-
-    ran = run_script(script, clone, StateDirectory(clone.parent / "state"), *WITH_DRIVES)
-
-    assert {code for code, _ in ran} == {0}, ran
-
-
-@pytest.mark.slow
-@pytest.mark.root
-@pytest.mark.parametrize("end", ENDS)
-def test_a_fix_is_shipped_and_ends_as_the_page_says(clone: Path, end: str) -> None:
-    needs(*SUITE)
-    (clone / "fix.diff").write_text(CHANGE)
-    for place in ("custom.yml", *(f"fixes/{system}/nodecustomdata.yml" for system in SYSTEMS)):
-        (clone / place).parent.mkdir(parents=True, exist_ok=True)
-        (clone / place).write_text(CUSTOM_DATA)
-    builder = [sys.executable, "deploy/node/build_agent.py", "agent"]
-    subprocess.run(builder, cwd=clone, check=True, capture_output=True)
-    [package] = (clone / "agent").glob("*.deb")
-    package.rename(clone / "agent.deb")
-    others = [other for other in ENDS if other != end]
-    blocks = [
-        block
-        for block in sections()["ship-a-hotfix.md"]
-        if not any(other in block for other in others)
+def lines_to_type(page: str, way: str = "") -> list[str]:
+    """The lines of a page, without what is apart, and without the other ways."""
+    others = [start for start in WAYS.get(page, ()) if start != way]
+    return [
+        line
+        for block in blocks_of(pages()[page])
+        if not is_apart(page, block) and not block.startswith(tuple(others))
+        for line in block.splitlines()
+        if not any(page == one and line.startswith(start) for one, start in LINES_APART)
     ]
-    script = "\n".join(block + FILES_OF_A_FIX for block in blocks)
 
-    ran = run_script(script, clone, StateDirectory(clone.parent / "state"), *WITH_DRIVES)
 
-    assert {code for code, _ in ran} == {0}, ran
-    assert any(words.startswith(end) for _, words in ran)
+TYPED = [
+    (page, way)
+    for page in pages()
+    if page != STORY and page not in PAGES_APART and lines_to_type(page)
+    for way in WAYS.get(page, ("",))
+]
+
+
+def test_nothing_is_excepted_that_a_page_no_longer_has() -> None:
+    found = pages()
+    assert {*PAGES_APART, *GIVEN, *THEN, *WAYS, *CODES, STORY} <= set(found)
+
+    of_ways = ((page, start) for page, ways in WAYS.items() for start in ways)
+    for page, start in (*APART, *of_ways):
+        blocks = [block for block in blocks_of(found[page]) if block.startswith(start)]
+        assert len(blocks) == 1, (page, start)
+    for page, start in LINES_APART:
+        assert f"\n{start}" in found[page], (page, start)
+
+
+def test_every_reason_names_a_test_that_is_there() -> None:
+    for reason in (*APART.values(), *PAGES_APART.values(), *LINES_APART.values()):
+        for test in re.findall(r"\w+/test_\w+\.py", reason):
+            assert (REPOSITORY / "tests" / test).exists(), reason
+
+
+@pytest.mark.parametrize("page", sorted({page for page, _ in TYPED if "README" not in page}))
+def test_every_page_says_what_comes_first(page: str) -> None:
+    assert all(f"`{line}`" in pages()[page] for line in START)
 
 
 @pytest.mark.slow
-def test_the_commands_about_a_node_work_as_the_readme_has_them(clone: Path) -> None:
-    script = "\n".join(sections()["README.md: On a node"])
+@pytest.mark.root
+@pytest.mark.parametrize(("page", "way"), TYPED)
+def test_every_line_of_a_page_works_as_printed(page: str, way: str, newcomer: Newcomer) -> None:
+    needs(*SUITE)
+    lines = [*START, *GIVEN.get(page, ()), *lines_to_type(page, way), *THEN.get(page, ())]
 
-    run_script(script + "\nfairlead --version", clone, StateDirectory(clone.parent / "state"))
+    told = newcomer.types(lines)
 
-    assert list((clone / "build").glob("fairlead-node_*_all.deb"))
-    assert (clone / "user-data").read_bytes()
+    codes = [(typed.line, typed.code) for typed in told if typed.code != 0]
+    assert codes == CODES.get(page, []), [typed for typed in told if typed.code != 0]

@@ -182,7 +182,7 @@ def test_the_page_about_sharing_is_true_word_by_word(shared: Shared) -> None:
     for name, number in {"staff": VIEWERS, "payments": POOL_OWNERS, "alice": PLATFORM}.items():
         page = re.sub(rf"\b{name}\b", str(number), page)
     page = page.replace("bob:", f"{POOL_OWNER}:")
-    making, roles, seen = re.findall(r"```text\n(.*?)```", page, re.DOTALL)
+    making, roles, seen = re.findall(r"```(?:sh|text)\n(.*?)```", page, re.DOTALL)
 
     with tempfile.TemporaryDirectory() as place:
         script = making.replace("-o fleet -g fleet ", "").replace("/srv", place)

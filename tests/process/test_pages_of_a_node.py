@@ -1,9 +1,8 @@
-"""The pages about a boot and about user data, as printed, in a fresh clone."""
+"""The page about a boot, as printed, in a fresh clone, on a machine that has booted."""
 
 from __future__ import annotations
 
 import os
-import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -67,15 +66,3 @@ def test_the_page_about_reading_a_boot_works_as_printed(
         (0, "timeline show after"),
     ]
     assert (clone / "boot.html").read_text().startswith("<!doctype html>")
-
-
-def test_the_page_about_user_data_works_as_printed(clone: Path, tmp_path: Path) -> None:
-    ran = run_page(clone / "docs/howto/user-data.md", clone, StateDirectory(tmp_path / "state"))
-
-    assert [code for code, _ in ran] == [0] * 6
-    assert [words.split()[1] for _, words in ran] == [
-        "render", "inspect", "render", "inspect", "inspect", "cse-command",
-    ]  # fmt: skip
-    user_data = clone / "user-data"
-    assert stat.S_IMODE(user_data.stat().st_mode) == 0o600
-    assert user_data.read_bytes().startswith(b"MIME-Version: 1.0")

@@ -10,11 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from e2e.running_plane import RunningPlane
 from fairlead.cli.command_tree import Command, command_tree
 from fairlead.cli.main import run_command
 from fairlead.embedded.certificates.authority import make_or_read
-from pages import run_page, script_of
 from service.cli_plane import Commands, command_plane
 from shared_cases import REPOSITORY
 
@@ -70,24 +68,3 @@ def test_the_example_of_a_command_works(
         code = run_command(words) if reads_files else workers.run(*words).code
         allowed = EXPECTED if words[0] in ("plan", "diff") else (0,)
         assert code in allowed, line
-
-
-@pytest.mark.slow
-def test_the_how_to_works_from_the_first_line_to_the_last(tmp_path: Path) -> None:
-    page = REPOSITORY / "docs/howto/roll-a-pool.md"
-
-    with RunningPlane(tmp_path / "state") as plane:
-        plane.settled()
-        ran = run_page(page, tmp_path, plane.directory)
-        version = plane.client.request("GET", "/v1/pools/workers")["version"]
-
-    assert len(ran) == len(lines_of(script_of(page)))
-    codes = [(words, code) for code, words in ran if code != 0]
-    assert codes == [
-        ("diff -f pool.yaml", 10),
-        ("plan -f pool.yaml", 10),
-        ("plan -f pool.yaml --save plan.json", 10),
-        ("diff workers", 10),
-        ("apply -f pool.yaml --yes --timeout 300", 4),
-    ]
-    assert version == "1.36.0"
