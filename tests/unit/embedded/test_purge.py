@@ -68,6 +68,18 @@ def test_other_peoples_files_stay_and_are_named(directory: StateDirectory) -> No
     ]
 
 
+def test_a_folder_called_like_a_depot_that_is_none_stays(directory: StateDirectory) -> None:
+    theirs = ("hotfix/apt/thesis.txt", "hotfix/keys/mine.pem", "hotfix-keys/release.pem")
+    for name in theirs:
+        (directory.path / name).parent.mkdir(parents=True, exist_ok=True)
+        (directory.path / name).touch()
+
+    left = purge(directory)
+
+    assert [str(path.relative_to(directory.path)) for path in left] == ["hotfix", "hotfix-keys"]
+    assert all((directory.path / name).exists() for name in theirs)
+
+
 def test_no_link_is_followed(directory: StateDirectory, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     (outside / "root").mkdir(parents=True)
@@ -102,6 +114,10 @@ def test_machines_that_are_a_link_are_not_destroyed(
 def test_a_purge_that_was_killed_can_be_done_again(directory: StateDirectory) -> None:
     directory.database.unlink()
     directory.watermark.unlink()
+    # Of the depot only what goes last is there.
+    (directory.hotfix / "metadata").mkdir(parents=True)
+    (directory.hotfix / "metadata/update.json").touch()
+    (directory.hotfix_keys).mkdir()
 
     assert purge(directory) == ()
     assert not directory.path.exists()

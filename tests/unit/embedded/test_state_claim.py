@@ -172,9 +172,22 @@ def test_every_file_of_a_control_plane_is_known_by_name(directory: StateDirector
 
 def test_a_depot_may_be_made_before_the_first_start(directory: StateDirectory) -> None:
     (directory.hotfix / "metadata").mkdir(parents=True)
+    (directory.hotfix / "metadata/update.json").touch()
     directory.hotfix_keys.mkdir()
+    (directory.hotfix_keys / "release.pem").touch()
 
     claim(directory)
+
+
+@pytest.mark.parametrize("theirs", ["hotfix/apt/thesis.txt", "hotfix-keys/release.pem"])
+def test_a_folder_that_is_called_like_a_depot_and_is_none_is_not_taken(
+    directory: StateDirectory, theirs: str
+) -> None:
+    (directory.path / theirs).parent.mkdir(parents=True)
+    (directory.path / theirs).touch()
+
+    with pytest.raises(InputError, match="not empty: it has hotfix"):
+        claim(directory)
 
 
 def test_a_depot_that_others_may_write_to_is_refused(directory: StateDirectory) -> None:

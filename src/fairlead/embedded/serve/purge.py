@@ -24,12 +24,14 @@ from fairlead.embedded.machines.nspawn import stop
 from fairlead.embedded.machines.place import ROOT, list_places, place_of, remove_tree
 from fairlead.embedded.machines.process import CONSOLE, PID_FILE
 from fairlead.embedded.state_directory import SQLITE_ENDS, StateDirectory
+from fairlead.embedded.store.claim import holds_depot
 from fairlead.embedded.store.lock import take_lock
 from fairlead.hotfix.service.ledger_file import LEDGER_FILE, LOCK_FILE
 from fairlead.whole_file import is_half
 
 # What a depot holds: docs/howto/a-hotfix-went-wrong.md says which of it is whose.
-DEPOT_ROOMS = ("metadata", "apt", "rpm", "keys")
+# What makes it a depot goes last: a purge that was killed can be done again.
+DEPOT_ROOMS = ("apt", "rpm", "keys", "metadata")
 DEPOT_FILES = (
     "catalog.json",
     ".lock",
@@ -73,17 +75,19 @@ def _remove_files(directory: StateDirectory) -> None:
 
 
 def _remove_depot(directory: StateDirectory) -> None:
-    """Remove the depot of hotfixes, and keys of it that nobody took away."""
+    """Remove the depot of hotfixes, if it is one, and keys of it that nobody took away."""
     depot, keys = directory.hotfix, directory.hotfix_keys
-    for room in [depot / name for name in DEPOT_ROOMS] if _is_room(depot) else []:
-        if _is_room(room):
-            remove_tree(room)
-    files = [depot / name for name in DEPOT_FILES] if _is_room(depot) else []
-    files += [keys / "release.pem", *sorted(keys.glob("root-*.pem"))] if _is_room(keys) else []
-    for file in files:
-        _remove_file(file)
+    if _is_room(depot) and holds_depot(directory):
+        files = [depot / name for name in DEPOT_FILES]
+        files += [keys / "release.pem", *sorted(keys.glob("root-*.pem"))] if _is_room(keys) else []
+        for file in files:
+            _remove_file(file)
+        for room in (keys, depot):
+            _remove_halves(room)
+        for room in [depot / name for name in DEPOT_ROOMS]:
+            if _is_room(room):
+                remove_tree(room)
     for room in (depot, keys):
-        _remove_halves(room)
         if _is_room(room):
             with suppress(OSError):  # it holds something
                 room.rmdir()

@@ -41,6 +41,15 @@ def is_ours(directory: StateDirectory) -> bool:
     return directory.watermark.exists() or directory.database.exists()
 
 
+def holds_depot(directory: StateDirectory) -> bool:
+    """
+    Say whether the directory for the depot of hotfixes is one: anybody may call a folder `hotfix`.
+
+    As Depot.exists says it, without what it takes to sign.
+    """
+    return (directory.hotfix / "metadata" / "update.json").is_file()
+
+
 def read_mark(directory: StateDirectory) -> Mark:
     """
     Return how far the database must go; the first time a mark is drawn. For whoever has the lock.
@@ -67,8 +76,8 @@ def _refuse_strange(directory: StateDirectory) -> None:
     # Somebody may put pull secrets and roles in place before the first start, or make a depot; a
     # start that was killed early leaves a lock, a log, a socket or half a file.
     ours = (directory.lock, directory.log, directory.socket, directory.shared_socket)
-    theirs = (directory.secrets, directory.roles, directory.hotfix, directory.hotfix_keys)
-    allowed = (*theirs, *ours)
+    depot = (directory.hotfix, directory.hotfix_keys) if holds_depot(directory) else ()
+    allowed = (directory.secrets, directory.roles, *depot, *ours)
     strange = sorted(
         path.name
         for path in directory.path.iterdir()
@@ -121,5 +130,6 @@ def _certificates(directory: StateDirectory) -> list[Path]:
 
 
 def _is_empty_room(directory: StateDirectory, path: Path) -> bool:
-    is_room = path in directory.directories() and path.is_dir() and not path.is_symlink()
+    rooms = (*directory.directories(), directory.hotfix, directory.hotfix_keys)
+    is_room = path in rooms and path.is_dir() and not path.is_symlink()
     return is_room and not any(path.iterdir())
