@@ -13,10 +13,12 @@ import pytest
 from fairlead.controller.observe import Code
 from fairlead.controller.replay import prove_replay
 from fairlead.embedded.serve.apply import apply
+from fairlead.errors import InputError
 from fairlead.proposal.propose import Shown
 from fairlead.zones import find_zone
 from pool_documents import platform_document, pool_document
 from service.cli_plane import Commands, command_plane
+from service.raw_client import RawClient
 
 DEFECT = "a defect of the controller: ZeroDivisionError: no such meridian"
 WINDOW = {"start": "22:00", "duration": "4h", "zone": "Mars/Phobos"}
@@ -129,6 +131,30 @@ def test_deleting_it_takes_it_and_its_machines_away(commands: Commands) -> None:
     commands.settle()
     assert [pool["name"] for pool in commands.json("pool", "list")["pools"]] == ["edge"]
     assert [name.partition("-")[0] for name in commands.machines()] == ["edge", "edge"]
+
+
+def test_a_document_that_is_no_text_is_refused_before_it_is_in_force(commands: Commands) -> None:
+    document = pool_document("edge", pullSecret=None, replicas=2)
+    document["metadata"]["labels"] = {"team": "\ud800"}
+
+    ask = RawClient(commands.plane.directory).request
+    with pytest.raises(InputError) as refused:
+        ask("POST", "/v1/apply", {"documents": [document]})
+
+    assert refused.value.field == "metadata.labels.team"
+    assert commands.json("pool", "show", "edge")["document"] == good_pool()
+
+
+def test_one_that_is_in_force_is_replaced(commands: Commands, tmp_path: Path) -> None:
+    document = pool_document("edge", pullSecret=None, replicas=2, description="\ud800")
+    commands.app.call(lambda: commands.plane.world.pools.write_pool(document))
+    file = tmp_path / "pool.yaml"
+    file.write_text(json.dumps(good_pool()))
+
+    said = commands.run("apply", "-f", str(file), "--yes", "--no-wait")
+
+    assert said.code == 0, said.err
+    assert commands.json("pool", "show", "edge")["document"] == good_pool()
 
 
 def test_a_start_with_documents_goes_on_for_the_others(commands: Commands) -> None:

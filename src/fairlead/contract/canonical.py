@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from hashlib import sha256
 
+from fairlead.contract.proto_scalar import is_unicode
 from fairlead.errors import InputError
 
 TYPE_CHECKING = False
@@ -33,7 +34,7 @@ def canonical_bytes(value: object) -> bytes:
     try:
         return _encode(_plain(value, "")).encode()
     except UnicodeEncodeError as error:
-        raise InputError(f"holds text that is not Unicode at character {error.start}") from error
+        raise InputError("holds text that is not Unicode", field=_not_unicode(value, "")) from error
 
 
 def digest_of(purpose: str, value: object) -> str:
@@ -67,6 +68,21 @@ def _plain(value: object, path: str) -> Any:
     raise InputError(
         f"found a {type(value).__name__}, expected a JSON value", field=path.lstrip(".")
     )
+
+
+def _not_unicode(value: object, path: str) -> str:
+    """Return where text is half a surrogate pair, '' for nowhere. A name is told by its mapping."""
+    if isinstance(value, str):
+        return "" if is_unicode(value) else path.lstrip(".")
+    if isinstance(value, (list, tuple)):
+        below = ((item, f"{path}[{at}]") for at, item in enumerate(value))
+    elif hasattr(value, "items"):
+        if not all(is_unicode(str(name)) for name, _ in value.items()):
+            return path.lstrip(".")
+        below = ((item, f"{path}.{name}") for name, item in value.items())
+    else:
+        return ""
+    return next((found for item, place in below if (found := _not_unicode(item, place))), "")
 
 
 def _number(value: float, path: str) -> int | float:

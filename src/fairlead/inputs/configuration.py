@@ -175,7 +175,7 @@ def _file_of(file: Mapping[str, Json], path: str) -> Json:
 def _refuse_base64(content: Json, path: str) -> None:
     try:
         binascii.a2b_base64(str(content), strict_mode=True)
-    except binascii.Error as error:
+    except ValueError as error:  # binascii's own, or a character that is not ASCII
         raise InputError(f"is not base64: {error}", field=path) from error
 
 

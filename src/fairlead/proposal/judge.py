@@ -10,6 +10,7 @@ import copy
 from collections.abc import Callable, Iterator, Mapping
 
 from fairlead.agent.steps.kubelet.labels import render_labels, require_taints
+from fairlead.contract.canonical import canonical_bytes
 from fairlead.contract.node_config import NodeConfig
 from fairlead.contract.node_settings import (
     KUBELET_OURS,
@@ -68,6 +69,11 @@ def _complaints(document: Json, find_zone: FindZone) -> tuple[Complaint, ...]:
     if not isinstance(document, Mapping):
         expected = "expected a document with kind and spec"
         return (Complaint("", f"found {kind_of(document)}, {expected}", is_strict=False),)
+    try:
+        canonical_bytes(document)
+    except InputError as error:
+        # Nobody could write another document over it: it has no digest.
+        return (Complaint(error.field, error.problem, error.hint, is_strict=False),)
     found = [*_unknown_names(document, TOP_FIELDS, "")]
     kind = document.get("kind")
     if kind == NODE_POOL:

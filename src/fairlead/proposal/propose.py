@@ -14,7 +14,8 @@ from fairlead.answers.plan import Plan
 from fairlead.answers.reply import Leaving
 from fairlead.answers.wait import Wait
 from fairlead.answers.words import ChangeClass, WaitFor
-from fairlead.contract.canonical import digest_of
+from fairlead.contract.canonical import digest_of, digest_of_text
+from fairlead.contract.json_text import encode_json
 from fairlead.controller.attempt import Failed, attempt
 from fairlead.controller.observe import (
     PoolDocuments,
@@ -209,8 +210,15 @@ def propose_deletion(world: World, pool: str, now: datetime) -> Leaving:
 
 
 def base_of(document: Json) -> str:
-    """Return what a document in force is known by to those who change it."""
-    return digest_of("fairlead/document", document)[:BASE_DIGITS]
+    """
+    Return what a document in force is known by to those who change it.
+
+    Also of one that has no canonical spelling, which an older release took: it must be replaced.
+    """
+    try:
+        return digest_of("fairlead/document", document)[:BASE_DIGITS]
+    except InputError:
+        return digest_of_text("fairlead/document", encode_json(document))[:BASE_DIGITS]
 
 
 def braked(world: World, documents: Iterable[Json]) -> list[Json]:

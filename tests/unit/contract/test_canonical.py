@@ -28,6 +28,16 @@ def test_a_lone_surrogate_is_refused() -> None:
         canonical_bytes("\ud800")
 
 
+@pytest.mark.parametrize(
+    "value", [{"a": {"b": ["x", {"c": "\ud800"}]}}, {"a": {"b": [1, {"c": {"\udfff": 1}}]}}]
+)
+def test_a_lone_surrogate_is_named_by_its_path(value: object) -> None:
+    with pytest.raises(InputError) as refused:
+        canonical_bytes(value)
+
+    assert refused.value.field == "a.b[1].c"
+
+
 def test_a_problem_is_named_by_its_path() -> None:
     with pytest.raises(
         InputError, match=r"^spec\.sizes\[1\]: found a bytes, expected a JSON value$"

@@ -138,6 +138,24 @@ ODD_TEXTS = [
 ]
 
 
+# spec, field below spec, what is said: values that no parser takes, in force or not
+UNREADABLE: list[tuple[dict[str, Any], str, str]] = [
+    (file(contentBase64="é"), "config[0].files[0].contentBase64",
+     "is not base64: string argument should contain only ASCII characters"),
+    (file(content="\ud800"), "config[0].files[0].content", "holds text that is not Unicode"),
+    ({"description": "\ud800"}, "description", "holds text that is not Unicode"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("spec", "field", "says"), UNREADABLE)
+def test_a_value_that_cannot_be_read_is_refused_by_its_field(
+    spec: dict[str, Any], field: str, says: str
+) -> None:
+    found = judge(pool_document(**spec), utc_only)
+
+    assert [(one.field, str(one)) for one in found] == [(f"spec.{field}", says)]
+
+
 @pytest.mark.parametrize(("spec", "field", "says"), BENT)
 def test_a_value_that_would_be_bent_is_refused_with_what_to_write(
     spec: dict[str, Any], field: str, says: str
