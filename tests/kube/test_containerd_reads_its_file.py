@@ -16,12 +16,8 @@ from typing import Any
 import pytest
 
 from fairlead.agent.host import RealHost
-from fairlead.agent.steps.containerd_config import (
-    config_version,
-    network_plugins_of,
-    number_of,
-    render_containerd_config,
-)
+from fairlead.agent.steps.containerd_config import network_plugins_of, number_of
+from fairlead.agent.steps.containerd_text import config_version, render_containerd_config
 from fairlead.contract.node_config import NodeConfig
 from fairlead.contract.node_settings import containerd_of
 from kube.built_tools import built_tool, refuse

@@ -45,6 +45,9 @@ KUBELET_OURS = {
     "registerNode": "a machine of a pool is a node of its cluster",
 }
 
+# The API that the kubelet's file is written for.
+KUBELET_API = "kubelet.config.k8s.io/v1beta1"
+
 DEFAULT_MODE = "0644"
 OCTAL = "01234567"
 MODE_LENGTHS = (3, 4)
@@ -122,6 +125,21 @@ def override_of(source: str, value: object) -> str:
 def overrides_in(config: NodeConfig) -> dict[str, object]:
     """Return what the platform reads instead of each registry, as it was written."""
     return {source: value for source, value, _ in _below(config, OVERRIDES)}
+
+
+def usable_overrides(config: NodeConfig) -> tuple[dict[str, str], list[str]]:
+    """
+    Return what the platform reads instead of each registry, and why some are left out.
+
+    One that cannot be used is the platform's mistake in every pool: no boot stops for it.
+    """
+    overrides, problems = {}, []
+    for source, value in overrides_in(config).items():
+        try:
+            overrides[source] = override_of(source, value)
+        except InputError as error:
+            problems.append(str(error))
+    return overrides, problems
 
 
 def containerd_of(config: NodeConfig) -> dict[str, object]:

@@ -9,30 +9,22 @@ second file that sshd reads, because the first one is cloud-init's to write.
 from __future__ import annotations
 
 from fairlead.agent.files import find_file
-from fairlead.agent.steps.kubelet.flags import FLAGS_FIELD
-from fairlead.agent.steps.one_line import entry_field, one_line
 from fairlead.agent.steps.step import FILES_ONLY, StepOutcome
 from fairlead.agent.steps.systemd import has_systemd
+from fairlead.agent.steps.taken_files import KEYS_FILE, logins_file
 from fairlead.agent.steps.write import SECRET, apply_absence, apply_file
 from fairlead.contract.json_text import encode_json
 from fairlead.contract.node_settings import pull_secret_of, ssh_keys_of
-from fairlead.errors import InputError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fairlead.agent.host import Host
     from fairlead.contract.node_config import NodeConfig
 
-# The home of root on every image that we support.
-HOME = "/root"
-KEYS_FILE = f"{HOME}/.ssh/authorized_keys2"
 
 # The first line of a file that we wrote, by which we know it again.
 OUR_KEYS = "# Written by fairlead-node: the keys of this pool.\n"
 
-ROOT_FLAG = "--root-dir"
-KUBELET_ROOT = "/var/lib/kubelet"
-LOGINS_FILE = "config.json"
 
 # What a file of logins that we wrote holds besides them; the kubelet passes over it.
 OUR_MARK = {"writtenBy": "fairlead-node"}
@@ -49,16 +41,6 @@ def apply_ssh_keys(host: Host, config: NodeConfig) -> StepOutcome:
     elif (find_file(host, KEYS_FILE) or b"").startswith(OUR_KEYS.encode()):
         apply_absence(host, KEYS_FILE, outcome)
     return outcome
-
-
-def logins_file(config: NodeConfig) -> str:
-    """Return where the kubelet looks for logins to registries."""
-    given = config.mapping(FLAGS_FIELD).get(ROOT_FLAG)
-    directory = given if isinstance(given, str) and given else KUBELET_ROOT
-    field = entry_field(FLAGS_FIELD, ROOT_FLAG)
-    if not one_line(directory, field).startswith("/"):
-        raise InputError("not an absolute path", field=field)
-    return f"{directory.rstrip('/')}/{LOGINS_FILE}"
 
 
 def apply_pull_secret(host: Host, config: NodeConfig) -> StepOutcome:

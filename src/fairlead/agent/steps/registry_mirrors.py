@@ -9,20 +9,17 @@ the registry itself.
 from __future__ import annotations
 
 from fairlead.agent.files import find_file
-from fairlead.agent.steps.containerd_config import REGISTRY_HOSTS
 from fairlead.agent.steps.step import FILES_ONLY, StepOutcome
 from fairlead.agent.steps.systemd import has_systemd
+from fairlead.agent.steps.taken_files import REGISTRY_HOSTS, hosts_file
 from fairlead.agent.steps.write import PUBLIC, apply_absence, apply_file
-from fairlead.contract.node_settings import mirrors_of, override_of, overrides_in
+from fairlead.contract.node_settings import mirrors_of, usable_overrides
 from fairlead.contract.toml_text import render_toml
-from fairlead.errors import InputError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fairlead.agent.host import Host
     from fairlead.contract.node_config import NodeConfig
-
-HOSTS_FILE = "hosts.toml"
 
 # The first line of a file that we wrote, by which we know it again.
 OURS = "# Written by fairlead-node: the mirrors of this pool.\n"
@@ -38,26 +35,11 @@ def mirror_files(config: NodeConfig) -> dict[str, bytes]:
     mirrors = mirrors_of(config)
     overrides, _ = usable_overrides(config)
     return {
-        f"{REGISTRY_HOSTS}/{source}/{HOSTS_FILE}": render_hosts(
+        hosts_file(source): render_hosts(
             mirrors.get(source, []), overrides.get(source, "")
         ).encode()
         for source in sorted({*mirrors, *overrides})
     }
-
-
-def usable_overrides(config: NodeConfig) -> tuple[dict[str, str], list[str]]:
-    """
-    Return what the platform reads instead of each registry, and why some are left out.
-
-    One that cannot be used is the platform's mistake in every pool: no boot stops for it.
-    """
-    overrides, problems = {}, []
-    for source, value in overrides_in(config).items():
-        try:
-            overrides[source] = override_of(source, value)
-        except InputError as error:
-            problems.append(str(error))
-    return overrides, problems
 
 
 def render_hosts(addresses: list[str], server: str = "") -> str:
@@ -94,7 +76,5 @@ def apply_registry_mirrors(host: Host, config: NodeConfig) -> StepOutcome:
 def _ours(host: Host) -> list[str]:
     if host.file_mode(REGISTRY_HOSTS) is None:
         return []
-    paths = [
-        f"{REGISTRY_HOSTS}/{name}/{HOSTS_FILE}" for name in host.list_directory(REGISTRY_HOSTS)
-    ]
+    paths = [hosts_file(name) for name in host.list_directory(REGISTRY_HOSTS)]
     return [path for path in paths if (find_file(host, path) or b"").startswith(OURS.encode())]

@@ -10,14 +10,11 @@ from __future__ import annotations
 
 from fairlead.agent.files import find_file, write_atomically
 from fairlead.agent.report.clock_text import NS_PER_S
-from fairlead.agent.steps import containerd_config, proxy
+from fairlead.agent.steps import containerd_config, proxy, taken_files
 from fairlead.agent.steps.kernel import ulimits
-from fairlead.agent.steps.kubelet import config as kubelet_config
 from fairlead.agent.steps.kubelet import flags as kubelet_flags
-from fairlead.agent.steps.kubelet import kubeconfig
 from fairlead.agent.steps.kubelet.certificates import certificate_files
 from fairlead.agent.steps.one_line import is_made_of
-from fairlead.agent.steps.pool_files import pool_files
 from fairlead.agent.steps.step import FILES_ONLY, StepOutcome
 from fairlead.agent.steps.systemd import (
     UNITS,
@@ -48,17 +45,17 @@ FILES_READ = {
         drop_in_path(CONTAINERD, "proxy"),
         proxy.ENVIRONMENT_FILE,
         ulimits.DROP_IN,
-        containerd_config.CONFIG_FILE,
+        taken_files.CONTAINERD_CONFIG,
     ),
     KUBELET: (
         f"{UNITS}/{KUBELET}",
         drop_in_path(KUBELET, "proxy"),
         proxy.ENVIRONMENT_FILE,
         kubelet_flags.DROP_IN,
-        kubelet_config.CONFIG_FILE,
-        kubelet_config.CA_FILE,
-        kubeconfig.BOOTSTRAP_KUBECONFIG,
-        kubeconfig.CLIENT_CERTIFICATE,
+        taken_files.KUBELET_CONFIG,
+        taken_files.CA_FILE,
+        taken_files.BOOTSTRAP_KUBECONFIG,
+        taken_files.CLIENT_CERTIFICATE,
     ),
 }
 
@@ -166,7 +163,7 @@ def _digest_of_files(host: Host, unit: str, config: NodeConfig) -> bytes:
 
     digest = hashlib.sha256()
     # A file of the pool's owner may be anything that a service reads, a drop-in included.
-    of_pool = (file.path for file in pool_files(config))
+    of_pool = (file.path for file in taken_files.pool_files(config))
     for path in (*FILES_READ[unit], *certificate_files(config), *of_pool):
         content = find_file(host, path)
         digest.update(f"{path} {-1 if content is None else len(content)}\n".encode())
@@ -175,7 +172,7 @@ def _digest_of_files(host: Host, unit: str, config: NodeConfig) -> bytes:
 
 
 def _health_port(config: NodeConfig) -> str:
-    port = config.mapping(kubelet_flags.FLAGS_FIELD).get("--healthz-port")
+    port = config.mapping(taken_files.FLAGS_FIELD).get("--healthz-port")
     return port if isinstance(port, str) and is_made_of(port, "0123456789") else DEFAULT_HEALTH_PORT
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from fairlead.agent.files import find_file
 from fairlead.agent.steps.step import FILES_ONLY, StepOutcome
-from fairlead.agent.steps.systemd import UNITS, has_systemd, run_command
+from fairlead.agent.steps.systemd import has_systemd, run_command
+from fairlead.agent.steps.taken_files import SWAP_FILE, SWAP_UNIT, SWAP_UNIT_FILE
 from fairlead.agent.steps.write import PUBLIC, SECRET, apply_absence, apply_file
 from fairlead.errors import InputError, UnavailableError
 
@@ -18,11 +19,6 @@ if TYPE_CHECKING:
     from fairlead.agent.host import Host
     from fairlead.contract.node_config import NodeConfig
 
-SWAP_FILE = "/var/swapfile"
-
-# systemd insists that the unit is named after the path.
-UNIT = "var-swapfile.swap"
-UNIT_FILE = f"{UNITS}/{UNIT}"
 UNIT_TEXT = f"""\
 [Unit]
 Description=Swap file of this node
@@ -58,7 +54,7 @@ def apply_swap(host: Host, config: NodeConfig) -> StepOutcome:
             field="custom_linux_os_config.swap_file_size",
             hint="enable_swap_config needs the size in MB",
         )
-    apply_file(host, UNIT_FILE, UNIT_TEXT.encode(), PUBLIC, outcome)
+    apply_file(host, SWAP_UNIT_FILE, UNIT_TEXT.encode(), PUBLIC, outcome)
     if has_systemd(host):
         _switch_on(host, size_mib, outcome)
     return outcome
@@ -70,7 +66,7 @@ def _switch_on(host: Host, size_mib: int, outcome: StepOutcome) -> None:
         outcome.already.append(f"{SWAP_FILE} is in use")
         return
     if size_kib:
-        run_command(host, ["systemctl", "stop", UNIT])
+        run_command(host, ["systemctl", "stop", SWAP_UNIT])
     # Created empty with its mode first: swap holds the memory of every process.
     host.write_file(SWAP_FILE, b"", SECRET, sync=False)
     try:
@@ -79,18 +75,18 @@ def _switch_on(host: Host, size_mib: int, outcome: StepOutcome) -> None:
         fill = ["dd", "if=/dev/zero", f"of={SWAP_FILE}", "bs=1M", f"count={size_mib}"]
         run_command(host, fill, FILL_DEADLINE_S)
     run_command(host, ["mkswap", SWAP_FILE], RESERVE_DEADLINE_S)
-    run_command(host, ["systemctl", "enable", "--now", UNIT])
+    run_command(host, ["systemctl", "enable", "--now", SWAP_UNIT])
     outcome.changed.append(f"made and switched on {SWAP_FILE}, {size_mib} MB")
 
 
 def _remove_swap(host: Host, outcome: StepOutcome) -> None:
-    if host.file_mode(UNIT_FILE) is None:
+    if host.file_mode(SWAP_UNIT_FILE) is None:
         return
     if has_systemd(host):
-        run_command(host, ["systemctl", "disable", "--now", UNIT])
+        run_command(host, ["systemctl", "disable", "--now", SWAP_UNIT])
     # The unit goes last: while it is there, a run that was killed half way is repeated.
     apply_absence(host, SWAP_FILE, outcome)
-    apply_absence(host, UNIT_FILE, outcome)
+    apply_absence(host, SWAP_UNIT_FILE, outcome)
 
 
 def _size_in_use(host: Host) -> int:

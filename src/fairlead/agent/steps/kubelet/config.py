@@ -15,9 +15,16 @@ from fairlead.agent.steps.containerd_config import SOCKET
 from fairlead.agent.steps.one_line import one_line
 from fairlead.agent.steps.step import FILES_ONLY, StepOutcome
 from fairlead.agent.steps.systemd import has_systemd
+from fairlead.agent.steps.taken_files import CA_FILE, KUBELET_CONFIG
 from fairlead.agent.steps.write import PUBLIC, apply_file
 from fairlead.contract.json_text import encode_json
-from fairlead.contract.node_settings import KUBELET, KUBELET_OURS, NAME, kubelet_of
+from fairlead.contract.node_settings import (
+    KUBELET,
+    KUBELET_API,
+    KUBELET_OURS,
+    NAME,
+    kubelet_of,
+)
 from fairlead.errors import InputError
 
 TYPE_CHECKING = False
@@ -25,8 +32,6 @@ if TYPE_CHECKING:
     from fairlead.agent.host import Host
     from fairlead.contract.node_config import NodeConfig
 
-CONFIG_FILE = "/etc/kubernetes/kubelet-config.json"
-CA_FILE = "/etc/kubernetes/pki/ca.crt"
 STATIC_PODS = "/etc/kubernetes/manifests"
 
 # What systemd-resolved hands to others; its stub in /etc/resolv.conf loops when a pod's DNS
@@ -117,7 +122,7 @@ def apply_kubelet_config(host: Host, config: NodeConfig) -> StepOutcome:
         names = ", ".join(unused)
         outcome.add_note(f"{names} of the pool is not used: the built-in steps set it")
     text = encode_json(settings, indent=2) + "\n"
-    apply_file(host, CONFIG_FILE, text.encode(), PUBLIC, outcome)
+    apply_file(host, KUBELET_CONFIG, text.encode(), PUBLIC, outcome)
     static_pods = settings["staticPodPath"]
     # The kubelet watches this directory and complains for ever if it is missing.
     if isinstance(static_pods, str) and static_pods.startswith("/"):
@@ -128,7 +133,7 @@ def apply_kubelet_config(host: Host, config: NodeConfig) -> StepOutcome:
 def _defaults(host: Host, config: NodeConfig) -> dict[str, object]:
     settings: dict[str, object] = {
         "kind": "KubeletConfiguration",
-        "apiVersion": "kubelet.config.k8s.io/v1beta1",
+        "apiVersion": KUBELET_API,
         "containerRuntimeEndpoint": f"unix://{SOCKET}",
         "cgroupDriver": "systemd",
         "staticPodPath": STATIC_PODS,
@@ -196,7 +201,7 @@ def _refuse_other_kind(config: NodeConfig) -> None:
     # The file is built for one API; another name would make the kubelet refuse all of it.
     for field, expected in (
         ("kind", "KubeletConfiguration"),
-        ("api_version", "kubelet.config.k8s.io/v1beta1"),
+        ("api_version", KUBELET_API),
     ):
         if config.text(f"{FIELDS}.{field}") not in ("", expected):
             raise InputError(

@@ -7,8 +7,6 @@ one quoted word, so that a value can be neither split nor expanded by systemd.
 
 from __future__ import annotations
 
-from fairlead.agent.steps.kubelet.config import CONFIG_FILE
-from fairlead.agent.steps.kubelet.kubeconfig import BOOTSTRAP_KUBECONFIG, KUBECONFIG
 from fairlead.agent.steps.kubelet.labels import (
     ALPHANUMERIC,
     LABELS_FIELD,
@@ -19,6 +17,12 @@ from fairlead.agent.steps.one_line import entry_field, is_made_of, one_line
 from fairlead.agent.steps.programs import program_path
 from fairlead.agent.steps.step import FILES_ONLY, StepOutcome
 from fairlead.agent.steps.systemd import command_word, drop_in_path, has_systemd
+from fairlead.agent.steps.taken_files import (
+    BOOTSTRAP_KUBECONFIG,
+    FLAGS_FIELD,
+    KUBECONFIG,
+    KUBELET_CONFIG,
+)
 from fairlead.agent.steps.write import PUBLIC, apply_file
 from fairlead.errors import InputError
 
@@ -28,12 +32,11 @@ if TYPE_CHECKING:
     from fairlead.contract.node_config import NodeConfig
 
 DROP_IN = drop_in_path("kubelet.service", "command")
-FLAGS_FIELD = "kubelet_config.kubelet_flags"
 
 # Files that other steps write. A bootstrap file that does not exist is never read once the
 # kubelet has a kubeconfig, so the flag is there with a client certificate too.
 OWN_FLAGS = {
-    "--config": CONFIG_FILE,
+    "--config": KUBELET_CONFIG,
     "--kubeconfig": KUBECONFIG,
     "--bootstrap-kubeconfig": BOOTSTRAP_KUBECONFIG,
 }

@@ -8,11 +8,17 @@ is not ours is never touched. Written as JSON, which is YAML: a token cannot lea
 from __future__ import annotations
 
 from fairlead.agent.files import find_file
-from fairlead.agent.steps.kubelet.config import CA_FILE, FIELDS
+from fairlead.agent.steps.kubelet.config import FIELDS
 from fairlead.agent.steps.kubelet.pem import CERTIFICATE, PRIVATE_KEY, pem_of
 from fairlead.agent.steps.one_line import is_made_of, one_line
 from fairlead.agent.steps.step import FILES_ONLY, StepOutcome
 from fairlead.agent.steps.systemd import has_systemd
+from fairlead.agent.steps.taken_files import (
+    BOOTSTRAP_KUBECONFIG,
+    CA_FILE,
+    CLIENT_CERTIFICATE,
+    KUBECONFIG,
+)
 from fairlead.agent.steps.write import PUBLIC, SECRET, apply_absence, apply_file
 from fairlead.contract.json_text import encode_json
 from fairlead.errors import InputError
@@ -21,12 +27,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from fairlead.agent.host import Host
     from fairlead.contract.node_config import NodeConfig
-
-KUBECONFIG = "/etc/kubernetes/kubelet.conf"
-BOOTSTRAP_KUBECONFIG = "/etc/kubernetes/bootstrap-kubelet.conf"
-
-# Certificate and key in one file, as the kubelet keeps its own.
-CLIENT_CERTIFICATE = "/etc/kubernetes/pki/kubelet-client.pem"
 
 SERVER_FIELD = "api_server_config.api_server_name"
 CA_FIELD = "kubernetes_ca_cert"

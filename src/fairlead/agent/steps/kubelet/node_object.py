@@ -9,14 +9,13 @@ that answers and refuses this machine, stops it.
 from __future__ import annotations
 
 from fairlead.agent.files import find_file
-from fairlead.agent.steps.kubelet.config import CA_FILE
-from fairlead.agent.steps.kubelet.flags import FLAGS_FIELD
-from fairlead.agent.steps.kubelet.kubeconfig import CLIENT_CERTIFICATE, TOKEN_FIELD, server_url
+from fairlead.agent.steps.kubelet.kubeconfig import TOKEN_FIELD, server_url
 from fairlead.agent.steps.kubelet.labels import ALPHANUMERIC
 from fairlead.agent.steps.one_line import is_made_of
 from fairlead.agent.steps.start import wait_until
 from fairlead.agent.steps.step import FILES_ONLY, StepOutcome
 from fairlead.agent.steps.systemd import has_systemd
+from fairlead.agent.steps.taken_files import CA_FILE, CLIENT_CERTIFICATE, FLAGS_FIELD
 from fairlead.agent.steps.units import KUBELET
 from fairlead.agent.steps.watch import last_words_of, watch_service
 from fairlead.errors import InputError, UnavailableError
