@@ -100,9 +100,13 @@ def _toml(text: Json, path: str) -> Mapping[str, Json]:
     if not isinstance(text, str):
         raise InputError(f"found {kind_of(text)}, expected TOML text", field=path)
     try:
-        return tomllib.loads(text)
+        found = tomllib.loads(text)
+        canonical_bytes(found)
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"is not TOML: {error}", field=path) from error
+    except InputError as error:  # TOML has dates and infinities
+        raise InputError(f"{error.field}: {error.problem}", field=path) from error
+    return found
 
 
 def _sysctl(body: Mapping[str, Json], path: str) -> dict[str, Json]:

@@ -13,6 +13,7 @@ from fairlead.agent.steps.kubelet.labels import render_labels, require_taints
 from fairlead.contract.canonical import canonical_bytes
 from fairlead.contract.node_config import NodeConfig
 from fairlead.contract.node_settings import (
+    KUBELET_API,
     KUBELET_OURS,
     OVERRIDES,
     SSH_KEYS,
@@ -33,11 +34,13 @@ from fairlead.inputs.parse import (
     written,
 )
 from fairlead.inputs.registry import why_not_carried_out
-from fairlead.inputs.shape import kind_of
+from fairlead.inputs.shape import is_empty, kind_of
 from fairlead.inputs.user_intent import UserIntent
 from fairlead.proposal.amounts import excessive_config, excessive_platform, excessive_settings
 from fairlead.proposal.complaint import Complaint
 from fairlead.proposal.hint import UNKNOWN_FIELD, close_name, field_hint
+from fairlead.proposal.left_out import left_out
+from fairlead.proposal.machine_steps import refused_by_steps
 from fairlead.proposal.versions import CONTROL_PLANE_FIELD, malformed
 from fairlead.proposal.written_values import bent_documents, bent_texts, idle_texts
 from fairlead.rollout.machines import NodeSettings, taints_text
@@ -122,6 +125,7 @@ def _pool_complaints(document: Mapping[str, Json], find_zone: FindZone) -> Itera
             )
     yield from _kubelet_complaints(document)
     yield from bent_documents(document.get("spec"))
+    yield from left_out(document.get("spec"))
     yield from _key_complaints(pool)
     yield from _idle_complaints(pool)
     if isinstance(pool.intent, UserIntent):
@@ -129,6 +133,7 @@ def _pool_complaints(document: Mapping[str, Json], find_zone: FindZone) -> Itera
         yield from idle_texts(pool.intent.leaves)
         yield from malformed(str(pool.intent.leaves["release.version"]))
         yield from excessive_config(pool.intent.leaves)
+        yield from refused_by_steps(document.get("spec"), pool.intent.leaves)
     if isinstance(pool.settings, Unusable):
         return
     yield from excessive_settings(pool.settings)
@@ -186,6 +191,10 @@ def _kubelet_complaints(document: Mapping[str, Json]) -> Iterator[Complaint]:
     for at, config in enumerate(configs if isinstance(configs, list | tuple) else ()):
         if not isinstance(config, Mapping) or config.get("kind") != KUBELET_CONFIGURATION:
             continue
+        api = config.get("apiVersion")
+        if not is_empty(api) and api != KUBELET_API:
+            problem = f"found {kind_of(api)}, expected {KUBELET_API}"
+            yield Complaint(f"spec.config[{at}].apiVersion", problem, "the file is written for it")
         fields = {name: item for name, item in config.items() if name not in KUBELET_HEADER}
         for name in fields.keys() & KUBELET_OURS.keys():
             problem = f"is not the owner's to set: {KUBELET_OURS[name]}"

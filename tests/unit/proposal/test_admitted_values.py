@@ -22,6 +22,71 @@ def mirrors(*places: Any) -> dict[str, Any]:
     return {"config": [{"kind": "Mirrors", "mirrors": listed}]}
 
 
+def files(*paths: str, **fields: Any) -> dict[str, Any]:
+    listed = [{"path": path, "content": "x", **fields} for path in paths]
+    return {"config": [{"kind": "Files", "files": listed}]}
+
+
+def containerd(**fields: Any) -> dict[str, Any]:
+    return {"config": [{"kind": "ContainerdConfiguration", **fields}]}
+
+
+# Taken, and then left out without a word: spec, field below spec, what is said and what to write
+LEFT_OUT: list[tuple[dict[str, Any], str, str]] = [
+    ({"config": [{"kind": "Files", "files": [
+        {"path": "/a", "content": "x"}, {"path": "/a", "content": "y"}]}]},
+     "config[0].files[1].path",
+     "says something else of /a than spec.config[0].files[0].path (write one of the two)"),
+    ({"config": [{"kind": "Mirrors", "mirrors": [
+        {"source": "docker.io", "mirrors": ["https://a"]},
+        {"source": "docker.io", "mirrors": ["https://b"]}]}]},
+     "config[0].mirrors[1].source",
+     "says something else of docker.io than spec.config[0].mirrors[0].source "
+     "(write one of the two)"),
+    (sysctl(settings={"net/ipv4/ip_forward": 1, "net.ipv4.ip_forward": 0}),
+     "config[0].settings.net.ipv4.ip_forward",
+     "says something else of net.ipv4.ip_forward than "
+     "spec.config[0].settings.net/ipv4/ip_forward (write one of the two)"),
+    (sysctl(text="vm.swappiness = 1\nvm.swappiness = 2\n"), "config[0].text",
+     "says something else of vm.swappiness than spec.config[0].text (write one of the two)"),
+    (sysctl(text="vm.swappiness ="), "config[0].text",
+     "found no value for vm.swappiness, expected one (leave it out)"),
+    (sysctl(settings={"vm.swappiness": " "}), "config[0].settings.vm.swappiness",
+     "found no value for vm.swappiness, expected one (leave it out)"),
+    (sysctl(settings={"vm.swappiness": "1\n2"}), "config[0].settings.vm.swappiness",
+     "found 2 lines, expected one"),
+    ({"taints": [{"key": "gpu", "value": "a", "effect": "NoSchedule"},
+                 {"key": "gpu", "value": "b", "effect": "NoSchedule"}]}, "taints[1]",
+     "says something else of the taint gpu:NoSchedule than spec.taints[0] (write one of the two)"),
+    (containerd(settings={"disabled_plugins": []}), "config[0].settings.disabled_plugins",
+     "is empty, and would reach no machine (leave it out: containerd has its own default then)"),
+    (containerd(toml="[debug]\naddress = ''\n"), "config[0].toml.debug.address",
+     "is empty, and would reach no machine (leave it out: containerd has its own default then)"),
+    ({"config": [{"kind": "KubeletConfiguration", "apiVersion": "v1", "maxPods": 9}]},
+     "config[0].apiVersion",
+     "found the text 'v1', expected kubelet.config.k8s.io/v1beta1 (the file is written for it)"),
+]  # fmt: skip
+
+# Taken, and then no machine boots with it: spec, field below spec, what is said and what to write
+UNBOOTABLE: list[tuple[dict[str, Any], str, str]] = [
+    (files("/etc/containerd/config.toml"), "config[0].files[0].path",
+     "is written by the agent itself (what it holds has settings of its own)"),
+    (files("/etc/fairlead/x"), "config[0].files[0].path",
+     "is written by the agent itself (what it holds has settings of its own)"),
+    (files("/a", "/proc/sys/vm/swappiness"), "config[0].files[1].path",
+     "is below /proc, /sys or /dev"),
+    (files("/a", "/a/b"), "config[0].files[1].path", "cannot stand below /a, which is a file"),
+    (files("/etc/"), "config[0].files[0].path", "not a whole path (expected /DIRECTORY/NAME)"),
+    (files("/" + "a" * 256), "config[0].files[0].path",
+     "found a name of 256 bytes in a path of 257 (a name has 255 bytes at most, a path 4095)"),
+    ({**files("/root" + "/.ssh/authorized_keys2"), "sshKeys": ["ssh-ed25519 AAAA"]},
+     "config[0].files[0].path",
+     "is written by the agent itself (what it holds has settings of its own)"),
+    (containerd(settings={"version": 4}), "config", "containerd: expected version 2 or 3"),
+    (containerd(settings={"plugins": 5}), "config",
+     "containerd: plugins is a table of this config"),
+]  # fmt: skip
+
 # spec, field below spec, what is said and what to write
 BENT: list[tuple[dict[str, Any], str, str]] = [
     (sysctl(settings={"net.ipv4.ip_forward": True}), "config[0].settings.net.ipv4.ip_forward",
@@ -144,6 +209,8 @@ UNREADABLE: list[tuple[dict[str, Any], str, str]] = [
      "is not base64: string argument should contain only ASCII characters"),
     (file(content="\ud800"), "config[0].files[0].content", "holds text that is not Unicode"),
     ({"description": "\ud800"}, "description", "holds text that is not Unicode"),
+    (containerd(toml="a = 1979-05-27"), "config[0].toml",
+     "a: found a date, expected a JSON value"),
 ]  # fmt: skip
 
 
@@ -154,6 +221,38 @@ def test_a_value_that_cannot_be_read_is_refused_by_its_field(
     found = judge(pool_document(**spec), utc_only)
 
     assert [(one.field, str(one)) for one in found] == [(f"spec.{field}", says)]
+
+
+@pytest.mark.parametrize(("spec", "field", "says"), LEFT_OUT)
+def test_what_would_be_left_out_without_a_word_is_refused(
+    spec: dict[str, Any], field: str, says: str
+) -> None:
+    found = judge(pool_document(**spec), utc_only)
+
+    assert [(one.field, str(one)) for one in found] == [(f"spec.{field}", says)]
+
+
+@pytest.mark.parametrize(("spec", "field", "says"), UNBOOTABLE)
+def test_what_no_machine_would_boot_with_is_refused(
+    spec: dict[str, Any], field: str, says: str
+) -> None:
+    found = judge(pool_document(**spec), utc_only)
+
+    assert [(one.field, str(one)) for one in found] == [(f"spec.{field}", says)]
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {**files("/etc/motd", "/etc/motd.d/a", "/etc/motd.d/b"), "sshKeys": ["ssh-ed25519 AAAA"]},
+        files("/a", "/a"),
+        sysctl(text="# ;\nvm.swappiness = 1\nvm/swappiness=1\n"),
+        sysctl(settings={"net.ipv4.tcp_rmem": "4096\t87380  16777216\n"}),
+        containerd(settings={"version": 2, "plugins": {"x": {}}, "debug": {"level": "info"}}),
+    ],
+)
+def test_what_machines_take_is_admitted(spec: dict[str, Any]) -> None:
+    assert judge(pool_document(**spec), utc_only) == ()
 
 
 @pytest.mark.parametrize(("spec", "field", "says"), BENT)
@@ -221,7 +320,8 @@ def test_numbers_and_texts_of_kernel_settings_are_taken_as_they_are() -> None:
 
 
 @pytest.mark.parametrize(
-    "spec", [spec for spec, _, says in BENT if "Downgrade or Skew" not in says]
+    "spec",
+    [spec for spec, _, says in (*BENT, *LEFT_OUT, *UNBOOTABLE) if "Downgrade or Skew" not in says],
 )
 def test_what_is_in_force_from_before_goes_on(spec: dict[str, Any]) -> None:
     document = pool_document(**spec)
