@@ -5,7 +5,13 @@ from typing import Any
 
 import pytest
 
-from fairlead.kube.resource import NODE_POOLS, PLATFORM_CONFIGS, SECRETS
+from fairlead.kube.resource import (
+    MACHINE_DEPLOYMENTS,
+    MACHINE_HEALTH_CHECKS,
+    NODE_POOLS,
+    PLATFORM_CONFIGS,
+    SECRETS,
+)
 from kube.cluster import TestCluster
 from kube.cluster_api import Provider, log_of
 from kube.fleet import NAMESPACE, Fleet, wait_until
@@ -89,14 +95,19 @@ def test_an_operator_that_starts_again_writes_nothing_when_nothing_changed(fleet
 
 
 def test_a_deleted_pool_goes_with_its_machines_and_secrets(fleet: Fleet) -> None:
-    fleet.declare("gone")
+    fleet.declare("gone", autoRepair=True)
     fleet.settle("gone")
 
-    fleet.admin.delete(NODE_POOLS, "gone", NAMESPACE)
+    # Others delete what belongs to the pool at the same time: its revisions are gone at once.
+    fleet.cluster.kubectl("delete", "np/gone", "--cascade=foreground", "--wait=false")
 
-    wait_until(lambda: fleet.admin.find(NODE_POOLS, "gone", NAMESPACE) is None)
-    wait_until(lambda: fleet.machines("gone") == [])
+    wait_until(
+        lambda: fleet.admin.find(NODE_POOLS, "gone", NAMESPACE) is None, lambda: fleet.said[-5:]
+    )
+    assert fleet.machines("gone") == []
     wait_until(lambda: fleet.secrets("gone") == [])
+    for resource in (MACHINE_DEPLOYMENTS, MACHINE_HEALTH_CHECKS):
+        wait_until(lambda found=resource: fleet.admin.find(found, "gone", NAMESPACE) is None)  # type: ignore[misc]
 
 
 def test_a_pull_secret_that_goes_bad_replaces_nobody_and_is_named(fleet: Fleet) -> None:

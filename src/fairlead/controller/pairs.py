@@ -76,6 +76,9 @@ def secrets_for(wanted: Wanted, facts: PoolFacts, needed: Mapping[str, Need]) ->
     tokens, user_data = wanted.seen.tokens, wanted.seen.user_data
     if is_over(wanted, facts):
         return last_secrets(tokens.keys() | user_data.keys())
+    if wanted.is_leaving:
+        # Nobody is to boot any more, so what is lost stays lost.
+        needed = {name: need for name, need in needed.items() if name in tokens}
     return plan_secrets(tokens, user_data, needed, wanted.stub, wanted.now)
 
 

@@ -68,10 +68,10 @@ def preview(pool: str, world: World, now: datetime) -> Thought:
         return found
     if not seen.documents.is_leaving:
         raise found.error
-    return think(replace(seen, documents=replace(seen.documents, pool=bare_pool(pool))), now)
+    return think(replace(seen, documents=replace(seen.documents, pool=bare_pool())), now)
 
 
-def bare_pool(name: str) -> Json:
-    """Return a document that declares nothing but a name."""
-    metadata = {"name": name}
+def bare_pool() -> Json:
+    """Return a document that declares nothing, its own name included: that may be the fault."""
+    metadata = {"name": "pool"}
     return {"apiVersion": API_VERSION, "kind": "NodePool", "metadata": metadata, "spec": {}}

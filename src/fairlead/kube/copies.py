@@ -12,13 +12,14 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext, suppress
+from typing import TypeVar
 
-from fairlead.errors import ConflictError, UnavailableError
+from fairlead.errors import ConflictError, InputError, UnavailableError
 from fairlead.kube.answer import Object
 from fairlead.kube.client import NO_VERSION, KubeClient
 from fairlead.kube.informer import Informer, Key, Selection, key_of
 from fairlead.kube.look import Look
-from fairlead.kube.names import POOL_LABEL, owner_of, pool_of
+from fairlead.kube.names import POOL_LABEL, owner_of, pool_of, split
 from fairlead.kube.packed import Packed
 from fairlead.kube.resource import (
     NODE_POOLS,
@@ -28,6 +29,8 @@ from fairlead.kube.resource import (
     SECRETS,
     Resource,
 )
+
+Read = TypeVar("Read")
 
 
 def pool_itself(found: Object) -> str:
@@ -148,6 +151,24 @@ class Copies:
     def find_listed(self, resource: Resource, name: str) -> Object | None:
         """Return the object of this name among those that this pass listed, or None."""
         return self._look.find_listed(resource, name) if self._look else None
+
+    def is_leaving(self, pool: str) -> bool:
+        """Say whether a pool was deleted, and is there until all of it is gone."""
+        found = self.find(NODE_POOLS, *split(pool))
+        return found is not None and "deletionTimestamp" in found["metadata"]
+
+    def read_if_stays(self, pool: str, read: Callable[[], Read]) -> Read | None:
+        """
+        Return what is read; None if it cannot be, of a pool that leaves: as if it were not there.
+
+        Whoever deletes a namespace, or a pool in the foreground, deletes its objects in any order.
+        """
+        try:
+            return read()
+        except InputError:
+            if not self.is_leaving(pool):
+                raise
+        return None
 
     def changes(self, resource: Resource) -> int:
         """Return a number that grows with every change that is seen of a resource."""

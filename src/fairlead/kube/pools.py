@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from hashlib import sha256
 from typing import Any
 
@@ -87,6 +88,8 @@ class KubePools:
         self.read_fixes: Callable[[], Fixes] = no_fixes
         # What is known of the control plane that a NodePool's machines join, for who may ask it.
         self.read_control_plane: Callable[[Object], ControlPlane] = noted_control_plane
+        # Takes away what machines of a pool were made from, once all of them are gone.
+        self.let_go: Callable[[str], None] = _nothing
 
     # What is declared.
 
@@ -146,12 +149,7 @@ class KubePools:
         kept = self._status(pool).get("record")
         if not kept:
             return None
-        record = convert_value(PoolRecord, {**_fields(kept["text"]), "pool": pool})
-        return replace(
-            record,
-            applied=self._pointer(pool, kept.get("applied", "")),
-            target=self._pointer(pool, kept.get("target", "")),
-        )
+        return self._copies.read_if_stays(pool, lambda: self._record_in(pool, kept))
 
     def find_status(self, pool: str) -> PoolStatus | None:
         """Return what the owner sees, or None."""
@@ -222,7 +220,8 @@ class KubePools:
         for found in newest_first(self._copies.list_of(ROLLOUT_PLANS, pool)):
             if found["spec"].get("approved") is True:
                 plan = {**found["spec"]["plan"], "pool": pool}
-                return parse_value(Approval, render_document(plan))
+                text = render_document(plan)
+                return self._copies.read_if_stays(pool, partial(parse_value, Approval, text))
         return None
 
     def forget_pool(self, pool: str) -> None:
@@ -230,6 +229,7 @@ class KubePools:
         found = self._copies.find(NODE_POOLS, *split(pool))
         if found is None:
             return
+        self.let_go(pool)
         self._journal.told(pool)
         kept = [one for one in found["metadata"].get("finalizers", ()) if one != FINALIZER]
         changed = {**found, "metadata": {**found["metadata"], "finalizers": kept}}
@@ -328,6 +328,14 @@ class KubePools:
             )
         return found
 
+    def _record_in(self, pool: str, kept: Object) -> PoolRecord:
+        record = convert_value(PoolRecord, {**_fields(kept["text"]), "pool": pool})
+        return replace(
+            record,
+            applied=self._pointer(pool, kept.get("applied", "")),
+            target=self._pointer(pool, kept.get("target", "")),
+        )
+
     def _kept_record(self, pool: str, record: PoolRecord) -> Object:
         pointers = {"applied": record.applied, "target": record.target}
         for revision in pointers.values():
@@ -379,6 +387,10 @@ class KubePools:
         }
         self._copies.apply(NODE_POOLS, wanted, "status", is_last=is_last)
         self._journal.told(pool)
+
+
+def _nothing(_pool: str) -> None:
+    return None
 
 
 def document_of(found: Object) -> Json:

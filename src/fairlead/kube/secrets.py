@@ -12,6 +12,7 @@ import base64
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from fairlead.contract.boot_document import BootDocument
@@ -24,7 +25,7 @@ from fairlead.kept_text import (
     render_value,
 )
 from fairlead.kube.answer import Object
-from fairlead.kube.copies import Copies
+from fairlead.kube.copies import Copies, Read
 from fairlead.kube.names import TOKEN, USER_DATA, owned, secret_name, split
 from fairlead.kube.resource import NODE_POOLS, SECRETS
 from fairlead.kube.revisions import Revisions
@@ -88,12 +89,11 @@ class KubeSecrets:
 
     def list_tokens(self, pool: str) -> tuple[TokenSecret, ...]:
         """Return the pool's token secrets. Raises InputError if one is damaged."""
-        return tuple(self.token_of(pool, found) for found in self._list(pool, TOKEN_TYPE))
+        return self._read_all(pool, TOKEN_TYPE, partial(self.token_of, pool))
 
     def list_user_data(self, pool: str) -> tuple[UserData, ...]:
         """Return the pool's user-data secrets."""
-        found = self._list(pool, CLUSTER_API_TYPE)
-        return tuple(parse_value(UserData, _text_in(one, KEPT)) for one in found)
+        return self._read_all(pool, CLUSTER_API_TYPE, _user_data_in)
 
     def token_of(self, pool: str, found: Object) -> TokenSecret:
         """Return the token that a Secret holds."""
@@ -147,7 +147,7 @@ class KubeSecrets:
 
     def delete_user_data(self, pool: str, pair: str) -> None:
         """Delete a user-data secret, after what machines of it are made from."""
-        revision = self._revisions.find(pool, pair)
+        revision = self._copies.read_if_stays(pool, lambda: self._revisions.find(pool, pair))
         if revision is not None:
             self._let_go(pool, revision)
         self._delete(pool, secret_name(USER_DATA, pool, pair))
@@ -168,6 +168,12 @@ class KubeSecrets:
             self._copies.delete_as_seen(SECRETS, found)
             is_any = True
         return is_any
+
+    def _read_all(self, pool: str, kind: str, read: Callable[[Object], Read]) -> tuple[Read, ...]:
+        found = (
+            self._copies.read_if_stays(pool, partial(read, one)) for one in self._list(pool, kind)
+        )
+        return tuple(one for one in found if one is not None)
 
     def _list(self, pool: str, kind: str) -> list[Object]:
         return [one for one in self._copies.list_of(SECRETS, pool) if one.get("type") == kind]
@@ -220,6 +226,10 @@ def revisions_in(found: Object) -> set[str]:
         except (InputError, KeyError, TypeError):
             return named  # damaged: told where the pool is looked at
     return named
+
+
+def _user_data_in(found: Object) -> UserData:
+    return parse_value(UserData, _text_in(found, KEPT))
 
 
 def _text_in(found: Object, name: str) -> str:

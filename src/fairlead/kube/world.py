@@ -105,6 +105,7 @@ class KubeWorld:
         self.workloads = Workloads(client)
         self.control_planes = ControlPlanes(self.copies, self.workloads, wake)
         self.machines = KubeMachines(self.copies, self.infrastructure, self.workloads)
+        self.pools.let_go = self.machines.let_go
 
     def keep_together(self, pool: str) -> None:
         """

@@ -139,6 +139,25 @@ def template_of(found: Object, pool: str) -> Template:
     )
 
 
+def bare_template_of(found: Object, pool: str) -> Template:
+    """Return what the object alone says of a template: enough to have no machines of it."""
+    spec = found["spec"]
+    told = spec["template"]["spec"]
+    return Template(
+        revision=pair_of(told["bootstrap"].get("dataSecretName", ""), pool),
+        version=str(told.get("version", "")).removeprefix("v"),
+        machine_template={},
+        replicas=spec.get("replicas", 0),
+        is_held=bool(spec.get("paused", False)),
+    )
+
+
+def place_of(found: Object) -> dict[str, Any]:
+    """Return where machines of a template are made, and from what, as deployment_spec has it."""
+    told = found["spec"]["template"]["spec"]
+    return {"cluster": told["clusterName"], "infrastructure": told["infrastructureRef"]}
+
+
 def health_check_spec(pool: str, pacing: Pacing, cluster: str) -> Object:
     """Return the spec of the MachineHealthCheck that repairs machines of this pool."""
     seconds = _seconds(pacing.ready_timeout)

@@ -21,10 +21,13 @@ from fairlead.kube.cluster_api.deployment import (
     GOES_FIRST,
     REASON,
     SETTINGS,
+    TEMPLATE_KEPT,
+    bare_template_of,
     deployment_annotations,
     deployment_spec,
     health_check_spec,
     machine_of,
+    place_of,
     template_of,
 )
 from fairlead.kube.cluster_api.in_place import HEADING_FOR, REVISION, annotations_of
@@ -68,7 +71,7 @@ class KubeMachines:
 
     def list_machines(self, pool: str) -> tuple[Machine, ...]:
         """Return the pool's machines, those that leave included. Raises InputError by name."""
-        return tuple(_machine_of(one, pool) for one in self._copies.list_of(MACHINES, pool))
+        return tuple(self._read(one, pool) for one in self._copies.list_of(MACHINES, pool))
 
     def list_references(self, pool: str) -> tuple[str, ...]:
         """Return the pairs of sets that would make machines."""
@@ -95,7 +98,12 @@ class KubeMachines:
     def find_template(self, pool: str) -> Template | None:
         """Return the pool's template, or None. Raises InputError if another owns its name."""
         found = self._find(pool)
-        return None if found is None else template_of(found[1], pool)
+        if found is None:
+            return None
+        template = self._copies.read_if_stays(pool, lambda: template_of(found[1], pool))
+        if template is None and self._is_ours(found[1], pool):
+            return bare_template_of(found[1], pool)
+        return template
 
     def point_template(self, pool: str, template: Template) -> None:
         """Name another revision."""
@@ -179,18 +187,35 @@ class KubeMachines:
         if known is None or not _holds(known["spec"], wanted["spec"]):
             self._copies.apply(MACHINE_HEALTH_CHECKS, wanted)
 
+    def let_go(self, pool: str) -> None:
+        """
+        Delete what Cluster API made machines of a pool from: nobody else does.
+
+        It made the Cluster an owner beside the NodePool, so they would outlive the pool.
+        """
+        found = self._find(pool)
+        if found is not None and self._is_ours(found[1], pool):
+            self._copies.delete(*found)
+        check = self._copies.find(MACHINE_HEALTH_CHECKS, *split(pool))
+        if check is not None:
+            self._copies.delete(MACHINE_HEALTH_CHECKS, check)
+
     def _write(self, pool: str, template: Template) -> None:
         in_place = template.pacing is not None and template.pacing.in_place
         resource = MACHINE_SETS if in_place else MACHINE_DEPLOYMENTS
-        self._refuse_other_kind(pool, resource)
         namespace, name = split(pool)
-        owner = self._copies.find(NODE_POOLS, namespace, name)
+        owner, known = self._copies.find(NODE_POOLS, namespace, name), self._find(pool)
         if owner is None:
             raise InputError(f"there is no pool {pool!r}")
-        place = {
-            "cluster": cluster_of(self._copies, owner),
-            "infrastructure": self._infrastructure.reference(pool, owner, template),
-        }
+        if known is not None and self._copies.is_leaving(pool):
+            # Its number alone matters now: nothing that it was made from need be there any more.
+            resource, place = known[0], place_of(known[1])
+        else:
+            _refuse_other_kind(known, resource)
+            place = {
+                "cluster": cluster_of(self._copies, owner),
+                "infrastructure": self._infrastructure.reference(pool, owner, template),
+            }
         wanted = owned(resource, owner, name)
         wanted["metadata"]["annotations"] = deployment_annotations(template)
         wanted["spec"] = deployment_spec(pool, template, place)
@@ -198,15 +223,6 @@ class KubeMachines:
             self._stamp_machines(pool)
         self._copies.apply(resource, wanted)
         self.keep_health_check(pool)
-
-    def _refuse_other_kind(self, pool: str, resource: Resource) -> None:
-        known = self._find(pool)
-        if known is not None and known[0] != resource:
-            raise InputError(
-                f"a pool that exists cannot change from or to InPlace: it has a {known[0].kind}",
-                field="spec.management.type",
-                hint="make another pool, then delete this one",
-            )
 
     def _stamp_machines(self, pool: str) -> None:
         """Write at each machine what it has, before a set that names something else copies that."""
@@ -221,6 +237,21 @@ class KubeMachines:
                 return resource, found
         return None
 
+    def _is_ours(self, found: Object, pool: str) -> bool:
+        """Say whether we made this: who collects garbage may have taken the owner away by now."""
+        owner = self._copies.find(NODE_POOLS, *split(pool))
+        owners = [one["uid"] for one in found["metadata"].get("ownerReferences") or ()]
+        is_owned = owner is not None and owner["metadata"]["uid"] in owners
+        return is_owned or TEMPLATE_KEPT in annotations_of(found)
+
+    def _read(self, found: Object, pool: str) -> Machine:
+        """Return a machine; of a pool that leaves also one that somebody damaged."""
+        machine = self._copies.read_if_stays(pool, lambda: _machine_of(found, pool))
+        if machine is None:
+            bare = {**found, "metadata": {**found["metadata"], "annotations": {}}}
+            return machine_of(bare, pool)
+        return machine
+
     def _machine(self, name: str) -> Object | None:
         """Return a machine of the pool that this pass is about; names are a namespace's own."""
         return self._copies.find_listed(MACHINES, name)
@@ -229,6 +260,15 @@ class KubeMachines:
         metadata = found["metadata"]
         kept = {**(metadata.get("annotations") or {}), **annotations}
         self._copies.replace(MACHINES, {**found, "metadata": {**metadata, "annotations": kept}})
+
+
+def _refuse_other_kind(known: tuple[Resource, Object] | None, resource: Resource) -> None:
+    if known is not None and known[0] != resource:
+        raise InputError(
+            f"a pool that exists cannot change from or to InPlace: it has a {known[0].kind}",
+            field="spec.management.type",
+            hint="make another pool, then delete this one",
+        )
 
 
 def _machine_of(found: Object, pool: str) -> Machine:
