@@ -126,7 +126,9 @@ def test_the_boot_document_goes_with_its_job_and_holds_the_token_of_the_revision
 def test_a_job_that_failed_is_told_in_the_words_of_the_agent() -> None:
     failed = {"type": "Failed", "status": "True", "message": "Pod failed"}
     job = {"status": {"conditions": [failed]}}
-    died = {"terminated": {"exitCode": 50, "message": "fairlead-node:\n no room\n"}}
+    log = '{"time":"2026-11-18T12:00:00.000Z","level":"INFO","msg":"this document had its run"}'
+    message = f"{log}\nfairlead-node:  no room\n\n"
+    died = {"terminated": {"exitCode": 50, "message": message}}
     pod = {"status": {"containerStatuses": [{"state": died}]}}
 
     assert end_of(job) == "Failed"

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from fairlead.agent.files import find_file, remove_if_present, write_atomically
 from fairlead.agent.once import digest_of, find_verdict
+from fairlead.agent.report.status import read_status
 from fairlead.agent.stages.stage import Inputs
-from fairlead.agent.wait import judge_status
 from fairlead.contract.boot_document import parse_boot_document
 from fairlead.contract.node_paths import unit_of
-from fairlead.errors import UnavailableError
+from fairlead.errors import InputError, UnavailableError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,6 +24,9 @@ DOCUMENT_MODE = 0o600
 # Seconds. The unit gives a run half an hour, and its report two minutes.
 LONGEST_RUN_S = 35 * 60.0
 RESET_S = 30.0
+
+# Bytes. Of what a pod said a kubelet keeps the last 2 KiB, and what is cut off is the beginning.
+LONGEST_CAUSE = 1800
 
 
 def put_document(run: Run, text: bytes) -> bool:
@@ -49,7 +52,8 @@ def boot_by_service(run: Run, *, is_new: bool) -> int:
     Let the node's service boot from the document that is in place; return how that ended.
 
     One that is under way is waited for, unless the document is new. Raises UnavailableError if it
-    ends without a verdict, InputError with the status's own words if it did not provision.
+    ends without a verdict, InputError with the status's own cause, in one line, if it did not
+    provision: what a pod says last is all that its owner hears of it.
     """
     digest = digest_of(run, Inputs("", ""))
     verdict = None if is_new else find_verdict(run, digest)
@@ -59,7 +63,9 @@ def boot_by_service(run: Run, *, is_new: bool) -> int:
         if verdict is None:
             raise UnavailableError(f"{unit_of(run.layout.name)} ended without a verdict: {said}")
     if verdict != 0:
-        judge_status(run.host, run.layout)
+        error = " ".join(str(read_status(run.host, run.layout).get("Error", "")).split())
+        cause = error.encode("utf-8", "replace")[:LONGEST_CAUSE].decode("utf-8", "ignore")
+        raise InputError(f"provision failed: exitCode={verdict} error={cause}")
     return verdict
 
 

@@ -143,7 +143,7 @@ def problem_of(job: Object, pods: list[Object]) -> str:
             state = container.get("state") or {}
             died, waits = state.get("terminated") or {}, state.get("waiting") or {}
             if died.get("exitCode"):
-                said = _one_line(died.get("message", "")) or "it said nothing"
+                said = _last_line(died.get("message", "")) or "it said nothing"
                 return f"its change failed: {said} (exit {died['exitCode']})"
             if waits.get("message"):
                 return f"the pod that changes it waits: {_one_line(waits['message'])}"
@@ -151,6 +151,12 @@ def problem_of(job: Object, pods: list[Object]) -> str:
         if one["type"] == "Failed" and one["status"] == "True":
             return f"its change failed: {_one_line(one.get('message', ''))}"
     return ""
+
+
+def _last_line(text: str) -> str:
+    """Return what a program said last: before it come the lines of its log."""
+    lines = [line for line in map(_one_line, text.splitlines()) if line]
+    return lines[-1] if lines else ""
 
 
 def _one_line(text: str) -> str:

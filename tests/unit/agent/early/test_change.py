@@ -87,12 +87,13 @@ def test_cut_off_anywhere_it_never_pairs_the_new_document_with_the_old_config() 
     assert stopped > 3
 
 
-def serving(host: SimHost, run: Run, exit_code: int) -> None:
+def serving(host: SimHost, run: Run, exit_code: int, error: str = "no room") -> None:
     """Let systemctl run the service, which leaves this verdict."""
 
     def systemctl(_host: SimHost, command: list[str], _environment: dict[str, str]) -> Finished:
         if command[1] in ("start", "restart"):
-            status = {"ExitCode": str(exit_code), "Error": "" if exit_code == 0 else "no room"}
+            failed = {"Error": error, "Output": "one of many lines\n" * 100}
+            status = {"ExitCode": str(exit_code), **({} if exit_code == 0 else failed)}
             write_atomically(host, LAYOUT.status, json.dumps(status).encode(), 0o644)
             keep_verdict(run, digest_of(run, Inputs("", "")), exit_code)
         return Finished(0 if exit_code == 0 else 1, b"")
@@ -138,8 +139,23 @@ def test_a_change_that_fails_says_why_in_the_words_of_the_status() -> None:
     run = a_run(host)
     serving(host, run, 50)
 
-    with pytest.raises(InputError, match="provision failed: exitCode=50 error=no room"):
+    with pytest.raises(InputError, match=r"^provision failed: exitCode=50 error=no room$"):
         boot_by_service(run, is_new=True)
+
+
+def test_why_a_change_failed_is_one_line_that_a_kubelet_keeps_whole() -> None:
+    host = a_node()
+    run = a_run(host)
+    serving(host, run, 50, "step start-kubelet:\n it died: " + "\N{EURO SIGN}" * 2000)
+
+    with pytest.raises(InputError) as raised:
+        boot_by_service(run, is_new=True)
+
+    says = str(raised.value)
+    assert says.startswith(
+        "provision failed: exitCode=50 error=step start-kubelet: it died: \u20ac"
+    )
+    assert len(says.encode()) < 2048
 
 
 def test_a_service_without_a_verdict_is_named() -> None:
