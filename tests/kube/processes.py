@@ -69,7 +69,9 @@ class Process:
             self._process.wait()
 
 
-def operator_process(cluster: TestCluster, directory: Path, payload: int = 1) -> Process:
+def operator_process(
+    cluster: TestCluster, directory: Path, payload: int = 1, words: Iterable[str] = ()
+) -> Process:
     """An operator whose machines find the payload service at this port, by a file of its own."""
     authority = directory / "payload-ca.crt"
     authority.write_bytes(cluster.authority.pair.certificate.read_bytes())
@@ -79,6 +81,7 @@ def operator_process(cluster: TestCluster, directory: Path, payload: int = 1) ->
         *("--payload-ca", str(authority)),
         *("--in-place-image", "registry.example.test/fairlead-operator:1"),
         *("--hotfix-depot", str(directory)),
+        *words,
     )
 
 
@@ -134,11 +137,12 @@ class ServingProcess(Process):
 class PayloadProcess(ServingProcess):
     """A replica of the payload service."""
 
-    def __init__(self, cluster: TestCluster, directory: Path) -> None:
+    def __init__(self, cluster: TestCluster, directory: Path, words: Iterable[str] = ()) -> None:
         super().__init__(
             *(cluster, directory, "payload", "payload"),
             *("--listen", f"{LOOPBACK}:{{port}}"),
             *("--certificate", "{certificate}", "--key", "{key}"),
+            *words,
         )
 
     def ask(self, token: str, machine: str) -> tuple[int, bytes]:
@@ -188,6 +192,6 @@ def said_yes(cluster: TestCluster, words: list[str]) -> bool:
         return False
 
 
-def rendered(cluster: TestCluster) -> list[dict[str, Any]]:
-    """What `kubectl kustomize` makes of the overlay."""
-    return [one for one in yaml.safe_load_all(cluster.kubectl("kustomize", str(OVERLAY))) if one]
+def rendered(cluster: TestCluster, folder: Path = OVERLAY) -> list[dict[str, Any]]:
+    """What `kubectl kustomize` makes of an overlay."""
+    return [one for one in yaml.safe_load_all(cluster.kubectl("kustomize", str(folder))) if one]
