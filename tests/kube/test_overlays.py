@@ -47,3 +47,35 @@ def test_the_example_names_image_address_and_provider_and_is_the_base_besides() 
     told = flags["fairlead-operator"]
     assert told["payload_address"] == "https://payload.example.test:8443"
     assert told["in_place_image"] == "registry.example.test/fairlead-operator:1"
+
+
+def test_the_overlay_of_some_namespaces_binds_nothing_for_the_cluster() -> None:
+    found = rendered("deploy/kube/overlays/namespaced")
+
+    assert "ClusterRoleBinding" not in {one["kind"] for one in found}
+    bound = {
+        (one["metadata"]["namespace"], one["roleRef"]["kind"], one["roleRef"]["name"])
+        for one in found
+        if one["kind"] == "RoleBinding"
+    }
+    assert bound == {
+        ("fairlead-system", "Role", "fairlead-operator-home"),
+        ("fairlead-system", "Role", "fairlead-operator-platform"),
+        ("team-a", "ClusterRole", "fairlead-operator"),
+        ("team-a", "ClusterRole", "fairlead-payload"),
+        ("team-b", "ClusterRole", "fairlead-operator"),
+        ("team-b", "ClusterRole", "fairlead-payload"),
+    }
+    subjects = {
+        subject["namespace"]
+        for one in found
+        if one["kind"] == "RoleBinding"
+        for subject in one["subjects"]
+    }
+    assert subjects == {"fairlead-system"}
+    deployments = [one for one in found if one["kind"] == "Deployment"]
+    flags = {name: understood(words)["pools_in"] for name, words in words_given(deployments)}
+    assert flags == {
+        "fairlead-operator": ["team-a", "team-b"],
+        "fairlead-payload": ["team-a", "team-b"],
+    }

@@ -12,6 +12,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import replace
+from functools import partial
 from typing import TypeVar
 
 from fairlead.errors import ConflictError, InputError, UnavailableError
@@ -29,6 +31,7 @@ from fairlead.kube.resource import (
     SECRETS,
     Resource,
 )
+from fairlead.kube.several import Several
 
 Read = TypeVar("Read")
 
@@ -73,10 +76,10 @@ class Copies:
         self.client = client
         self._copied = copied
         self._pass = threading.local()
-        self._informers = {
-            resource: Informer(client, resource, _waking(wake, selection), tell, selection)
-            for resource, selection in copied.items()
-        }
+        self._informers: dict[Resource, Informer | Several] = {}
+        for resource, selection in copied.items():
+            follow = partial(Informer, client, resource, _waking(wake, selection), tell)
+            self._informers[resource] = _follower(follow, selection)
 
     def start(self, seconds: float = 60.0) -> None:
         """Follow everything. Raises UnavailableError if the first lists take longer than this."""
@@ -244,6 +247,13 @@ class Copies:
         if self._look:
             self._look.note_written(resource, self._group_of(resource, written), written)
         return written
+
+
+def _follower(follow: Callable[[Selection], Informer], selection: Selection) -> Informer | Several:
+    if not selection.namespaces:
+        return follow(selection)
+    parts = {one: follow(replace(selection, namespace=one)) for one in selection.namespaces}
+    return Several(parts)
 
 
 def _waking(wake: Callable[[str], None], selection: Selection) -> Callable[[Object], None]:

@@ -33,7 +33,8 @@ Key = tuple[str, str]
 @dataclass(frozen=True, slots=True)
 class Selection:
     """
-    Which objects are kept; both '' is all that there are.
+    Which objects are kept; both '' is all that there are. namespaces: those that are followed one
+    by one in the place of all, if any.
 
     group_of: what objects that are looked for together have in common, or ''. is_marked: which of
     them are looked for often, and so are found without unpacking the others. part_of: what
@@ -45,6 +46,7 @@ class Selection:
     group_of: Callable[[Object], str] = lambda _: ""
     is_marked: Callable[[Object], bool] = lambda _: False
     part_of: Callable[[Object], object] | None = None
+    namespaces: tuple[str, ...] = ()
 
 
 def key_of(found: Object) -> Key:

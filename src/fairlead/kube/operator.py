@@ -32,7 +32,7 @@ from fairlead.kube.secrets import LostRevisionError
 from fairlead.kube.shown.event_copies import EventCopies
 from fairlead.kube.shown.hotfixes import Around, HotfixCopies
 from fairlead.kube.status import unreached_condition
-from fairlead.kube.world import KubeWorld
+from fairlead.kube.world import KubeWorld, within
 
 LEASE = "fairlead-operator"
 TOKEN_BYTES = 32
@@ -62,7 +62,8 @@ class Settings:
     """
     What an operator is told: its namespace, its name among operators, and how many at once.
 
-    stub: where machines reach the payload service. in_place_image: of the pods that change
+    stub: where machines reach the payload service. pools_in: the namespaces whose pools it looks
+    after; () is all. in_place_image: of the pods that change
     nodes in place; '' changes none. published: what hotfixes there are, if any. secrets_s: after
     how long a changed pull secret or trust bundle is noticed.
     """
@@ -71,6 +72,7 @@ class Settings:
     identity: str
     stub: Stub
     workers: int = 2
+    pools_in: tuple[str, ...] = ()
     in_place_image: str = ""
     published: PublishedFixes | None = None
     secrets_s: float = SECRETS_S
@@ -136,7 +138,9 @@ class Operator:
         self.queue = WorkQueue()
         self.counted = Counted()
         self.events = EventCopies(client, settings.identity, tell)
-        self.world = KubeWorld(client, settings.namespace, settings.stub, self._wake, tell)
+        home = settings.namespace
+        copied = within(KubeWorld.copied, settings.pools_in, home)
+        self.world = KubeWorld(client, home, settings.stub, self._wake, tell, copied)
         self.world.journal.copy = self.events.add
         self.world.pools.read_control_plane = self.world.control_planes.find
         reach = Reach(self.world.copies, self.world.workloads, self.world.secrets)

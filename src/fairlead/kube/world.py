@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -70,6 +70,21 @@ PAYLOADS: dict[Resource, Selection] = {
     resource: {**COPIED, **CLUSTER_API}[resource]
     for resource in (NODE_REVISIONS, SECRETS, MACHINE_DEPLOYMENTS, MACHINE_SETS, MACHINES)
 }
+
+
+def within(
+    copied: Mapping[Resource, Selection], namespaces: Collection[str], home: str
+) -> dict[Resource, Selection]:
+    """
+    Return what is followed if pools of these namespaces alone are looked after; of none, of all.
+
+    home: the operator's own namespace, whose platform counts for all of them.
+    """
+    found = dict(copied)
+    for resource, selection in copied.items() if namespaces else ():
+        others = {home} if resource == PLATFORM_CONFIGS else set()
+        found[resource] = replace(selection, namespaces=tuple(sorted({*namespaces, *others})))
+    return found
 
 
 class KubeWorld:

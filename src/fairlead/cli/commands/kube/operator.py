@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from fairlead.cli.commands.kube.flags import add_cluster_flags, add_metrics_flag
+from fairlead.cli.commands.kube.flags import add_cluster_flags, add_metrics_flag, add_pools_flag
 from fairlead.cli.commands.kube.needed import refuse_without_lightkube
 from fairlead.cli.flags import add_form, describe_command
 from fairlead.errors import InputError
@@ -32,6 +32,7 @@ def add_commands(parser: ArgumentParser) -> None:
     file = {"type": Path, "metavar": "FILE"}
     add_cluster_flags(parser)
     parser.add_argument("--namespace", metavar="NAME", help="of the operator itself: its lease")
+    add_pools_flag(parser)
     parser.add_argument(
         "--identity", metavar="NAME", help="among operators; no two may have one (default: drawn)"
     )

@@ -8,6 +8,7 @@ import socket
 from argparse import Namespace
 
 from fairlead.cli.clock import present
+from fairlead.cli.commands.kube.flags import follows
 from fairlead.cli.commands.kube.lifetime import health_at, told_to_stop
 from fairlead.cli.commands.kube.payload_address import PayloadAddress, follow_address
 from fairlead.cli.commands.kube.payload_server import PayloadServer
@@ -40,6 +41,7 @@ async def _serve(arguments: Namespace) -> int:
         identity=arguments.identity or f"{socket.gethostname()}-{secrets.token_hex(4)}",
         stub=address.read(),
         workers=arguments.workers,
+        pools_in=tuple(arguments.pools_in),
         in_place_image=arguments.in_place_image,
         published=_published(arguments),
     )
@@ -49,7 +51,8 @@ async def _serve(arguments: Namespace) -> int:
     is_over = told_to_stop()
     try:
         await asyncio.to_thread(operator.start)
-        log.tell(f"{settings.identity} follows {client.server} from {settings.namespace}")
+        followed = follows(client.server, settings.pools_in)
+        log.tell(f"{settings.identity} follows {followed} from {settings.namespace}")
         if server is not None:
             server.start()
         await follow_address(address, operator, log, is_over)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 
-from fairlead.cli.commands.kube.flags import add_cluster_flags, add_serving_flags
+from fairlead.cli.commands.kube.flags import add_cluster_flags, add_pools_flag, add_serving_flags
 from fairlead.cli.commands.kube.needed import refuse_without_lightkube
 from fairlead.cli.flags import add_form, describe_command
 
@@ -24,6 +24,7 @@ def add_commands(parser: ArgumentParser) -> None:
     """Add the flags of payload."""
     describe_command(parser, "Serve machines of a cluster.", EXAMPLE, _run)
     add_cluster_flags(parser)
+    add_pools_flag(parser)
     add_serving_flags(parser, DEFAULT_LISTEN, "machines come")
     add_form(parser)
 

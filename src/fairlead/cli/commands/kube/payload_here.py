@@ -6,6 +6,7 @@ import asyncio
 from argparse import Namespace
 
 from fairlead.cli.clock import present
+from fairlead.cli.commands.kube.flags import follows
 from fairlead.cli.commands.kube.lifetime import health_at, told_to_stop
 from fairlead.cli.commands.kube.payload_server import PayloadServer
 from fairlead.cli.commands.kube.served_app import listening_of
@@ -18,7 +19,7 @@ from fairlead.kube.client import connect
 from fairlead.kube.serve.health import Health, server_problem
 from fairlead.kube.serve.kept_reports import KeptReports
 from fairlead.kube.serve.metric_text import Metric, Sample, gauge, render_metrics
-from fairlead.kube.world import PayloadWorld
+from fairlead.kube.world import PayloadWorld, within
 
 # Seconds between two looks for reports that a replica of an earlier release kept.
 BRING_OVER_S = 600.0
@@ -36,14 +37,15 @@ async def _serve(arguments: Namespace) -> int:
     log = Log()
     listening = listening_of(FLAGS, arguments.listen, arguments.certificate, arguments.key)
     client = connect(arguments.kubeconfig, arguments.context)
-    world = PayloadWorld(client, "", Stub(), lambda _: None, log.tell)
+    copied = within(PayloadWorld.copied, arguments.pools_in, "")
+    world = PayloadWorld(client, "", Stub(), lambda _: None, log.tell, copied)
     server = PayloadServer(world, listening, log)
     health = health_at(arguments.metrics, _health(world, server))
     is_over = told_to_stop()
     try:
         await asyncio.to_thread(world.copies.start)
         server.start()
-        log.tell(f"serves machines of {client.server}")
+        log.tell(f"serves machines of {follows(client.server, arguments.pools_in)}")
         bringing = asyncio.create_task(_bring_over(server.reports, log))
         await is_over.wait()
         log.tell("lets answers under way end")

@@ -1,0 +1,80 @@
+"""An operator for the pools of some namespaces asks about no other, and about all at once never."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from fairlead.kube.operator import Operator, Settings
+from fairlead.kube.resource import (
+    CLUSTERS,
+    MACHINE_DEPLOYMENTS,
+    MACHINES,
+    NODE_POOLS,
+    PLATFORM_CONFIGS,
+    SECRETS,
+)
+from unit.kube.one_operator import SPEC, STUB, OneOperator, one_operator
+
+
+@pytest.fixture
+def one() -> Iterator[OneOperator]:
+    """Pools in three namespaces, of which the operator, at home in a fourth, follows two."""
+    with one_operator() as one:
+        for namespace in ("a", "b", "c"):
+            place = {"namespace": namespace, "generation": 1}
+            one.server.put(NODE_POOLS, "workers", metadata=place, spec=SPEC)
+            one.server.put(CLUSTERS, "c", metadata={"namespace": namespace}, spec={})
+        settings = Settings(namespace="home", identity="one", stub=STUB, pools_in=("b", "a"))
+        one.operator = Operator(one.client, settings, one.said.append, now=lambda: one.now)
+        yield one
+
+
+def test_nothing_is_asked_beyond_the_namespaces_and_the_platform_of_home(one: OneOperator) -> None:
+    one.server.asked.clear()
+    one.passes(3)
+
+    paths = {path.partition("?")[0] for _, path in one.server.asked}
+    named = {path.split("/namespaces/")[1].split("/")[0] for path in paths if "namespaces" in path}
+    assert named == {"a", "b", "home"}
+    # What a server says of itself has no namespace.
+    about = {path for path in paths if "namespaces" not in path}
+    assert about == {"/apis/infra.example.test", "/apis/infra.example.test/v1"}
+    at_home = {path for path in paths if "/namespaces/home/" in path}
+    assert at_home == {PLATFORM_CONFIGS.path("home")}
+
+
+def test_pools_of_the_namespaces_are_known_in_order_and_those_of_others_are_not(
+    one: OneOperator,
+) -> None:
+    one.passes()
+
+    assert one.operator.world.pools.list_pools() == ("a/workers", "b/workers")
+    assert one.operator.world.pools.is_gone("c/workers")
+    woken = [one.operator.queue.take() for _ in range(one.operator.queue.depth)]
+    assert sorted(map(str, woken)) == ["a/workers", "b/workers"]
+
+
+def test_a_pool_lives_as_it_does_where_all_are_followed(one: OneOperator) -> None:
+    one.passes(3)
+
+    assert one.server.get(MACHINE_DEPLOYMENTS, "workers") is not None
+    assert one.status()["state"] == "RollingOut"
+    assert [path for path in one.server.objects if path.startswith(SECRETS.path("a", "token-"))]
+    assert one.passes(2) == []
+    one.server.put(MACHINES, "m", metadata={"labels": {"fairlead.dev/pool": "workers"}})
+    seen = one.operator.world.copies.changes(MACHINES)
+    one.operator.world.copies.look()
+    assert one.operator.world.copies.changes(MACHINES) > seen
+    assert [
+        found["metadata"]["name"] for found in one.operator.world.copies.list_all(MACHINES)
+    ] == ["m"]
+
+
+def test_the_platform_of_home_counts_where_a_namespace_has_none(one: OneOperator) -> None:
+    one.server.put(
+        PLATFORM_CONFIGS, "platform", metadata={"namespace": "home"}, spec={"stopEverything": True}
+    )
+    one.passes(2)
+
+    assert one.condition("ReconciliationActive")["status"] == "False"
+    assert "kill switch" in one.condition("ReconciliationActive")["message"]
