@@ -173,9 +173,9 @@ class Copies:
                 raise
         return None
 
-    def changes(self, resource: Resource) -> int:
-        """Return a number that grows with every change that is seen of a resource."""
-        return self._informers[resource].changes
+    def follow_keys(self, resource: Resource, note: Callable[[Key], None]) -> None:
+        """Let somebody note the keys of all objects, and of those that are different later."""
+        self._informers[resource].follow_keys(note)
 
     def create(self, resource: Resource, made: Object) -> Object:
         """Make an object. Raises ConflictError if one of its name is there."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import random
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -86,16 +86,31 @@ class Informer:
         self._version = ""
         self._current: Watch | None = None
         self._has_begun = False  # the last watch
+        self._followers: list[Callable[[Key], None]] = []
         self._is_stopping = threading.Event()
         self._is_synced = threading.Event()
         self._thread = threading.Thread(target=self._run, name=f"{resource.plural}", daemon=True)
         self.lists = 0
         self.watches = 0
-        self.changes = 0
 
     def start(self) -> None:
         """Begin to follow."""
         self._thread.start()
+
+    def follow_keys(self, note: Callable[[Key], None]) -> None:
+        """
+        Let somebody note the key of everything that is there, and of what is different later.
+
+        It is quick and does not raise; what is there then is looked up by the key.
+        """
+        self._followers.append(note)
+        for key, _ in self.list_packed():
+            note(key)
+
+    def _noted(self, keys: Iterable[Key]) -> None:
+        for key in keys if self._followers else ():
+            for note in self._followers:
+                note(key)
 
     def look(self) -> None:
         """Know everything as it is at this moment, and follow nothing. Raises FairleadError."""
@@ -172,10 +187,10 @@ class Informer:
             if is_known:
                 self._own[key] = version_of(written)
             known = self._objects.get(key)
-            self.changes += 1
             if known is None or _is_newer(version_of(written), known.version):
                 self._written[key] = self._packed(written)
                 self._join_group(key, written)
+        self._noted([key])
 
     @contextmanager
     def holding_back(self, key: Key) -> Iterator[None]:
@@ -201,6 +216,7 @@ class Informer:
         with self._lock:
             if (namespace, name) in self._objects or (namespace, name) in self._written:
                 self._deleted[namespace, name] = uid
+        self._noted([(namespace, name)])
 
     def _run(self) -> None:
         waited = 0
@@ -227,7 +243,6 @@ class Informer:
         fresh, groups, version = self._read_all()
         self.lists += 1
         with self._lock:
-            self.changes += 1
             before, self._objects = self._objects, fresh
             known = {**before, **self._written}
             # What the list does not have is gone, unless it was written after the list was made.
@@ -243,6 +258,8 @@ class Informer:
                 if (there := self._written.get(key) or fresh.get(key)) and there.uid == uid
             }
         self._version = version
+        self._noted(key for key, one in fresh.items() if before.get(key) != one)
+        self._noted(known.keys() - fresh.keys())
         self._is_synced.set()
         for key, one in fresh.items():
             is_changed = key in before and before[key].version != one.version
@@ -296,7 +313,6 @@ class Informer:
             raise UnavailableError(f"a watch brought {change.kind[:40]!a}, which means nothing")
         key = key_of(change.object)
         with self._lock:
-            self.changes += 1
             known = self._objects.get(key)
             is_gone = change.kind == "DELETED"
             is_news = is_gone or known is None or self._is_read(known, change.object)
@@ -317,6 +333,7 @@ class Informer:
             if held_back is not None and is_news:
                 held_back.append(change.object)
             is_told_here = is_news and held_back is None and not self._is_own(key, change.version)
+        self._noted([key])
         if is_told_here:
             self._on_change(change.object)
 

@@ -107,9 +107,10 @@ class KubeSecrets:
         """Return the tokens that a Secret holds: the present one, and the one before."""
         try:
             fields: Any = parse_document(_text_in(found, KEPT))
-            return tuple(fields[name] for name in ("token", "previous") if fields.get(name))
+            tokens = tuple(fields.get(name) for name in ("token", "previous"))
         except (InputError, AttributeError, KeyError, TypeError):
             return ()  # damaged: told where the pool is looked at
+        return tuple(token for token in tokens if token and isinstance(token, str))
 
     def create_token(self, secret: TokenSecret) -> None:
         """Keep the first token of a pair. Raises ConflictError if there is one."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 from fairlead.kube.answer import Object
@@ -48,10 +48,10 @@ class Several:
         """Whether everything was listed once."""
         return all(part.is_synced for part in self._parts.values())
 
-    @property
-    def changes(self) -> int:
-        """A number that grows with every change that is seen."""
-        return sum(part.changes for part in self._parts.values())
+    def follow_keys(self, note: Callable[[Key], None]) -> None:
+        """Let somebody note the key of everything, and of what is different later: see Informer."""
+        for part in self._parts.values():
+            part.follow_keys(note)
 
     def find(self, namespace: str, name: str) -> Object | None:
         """Return an object as it is known here, or None."""

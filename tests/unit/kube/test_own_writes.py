@@ -8,7 +8,7 @@ import pytest
 from fairlead.errors import ConflictError
 from fairlead.kube.client import KubeClient
 from fairlead.kube.copies import Copies, pool_itself
-from fairlead.kube.informer import Selection
+from fairlead.kube.informer import Key, Selection
 from fairlead.kube.resource import NODE_POOLS
 from unit.kube.small_server import Reply, SmallServer, client_of, small_server, wait_until
 
@@ -31,9 +31,11 @@ class Followed:
 
     def bring(self, version: int, state: str) -> None:
         """Let the watch bring a change, and wait until it was taken in."""
-        seen = self.copies.changes(NODE_POOLS)
+        seen = list[Key]()
+        self.copies.follow_keys(NODE_POOLS, seen.append)
+        before = len(seen)
         self.server.tell("MODIFIED", pool(version, state))
-        wait_until(lambda: self.copies.changes(NODE_POOLS) > seen)
+        wait_until(lambda: len(seen) > before)
 
     def write(self) -> None:
         """Write the status alone."""

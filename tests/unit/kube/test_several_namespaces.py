@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from fairlead.kube.informer import Key
 from fairlead.kube.operator import Operator, Settings
 from fairlead.kube.resource import (
     CLUSTERS,
@@ -62,9 +63,10 @@ def test_a_pool_lives_as_it_does_where_all_are_followed(one: OneOperator) -> Non
     assert [path for path in one.server.objects if path.startswith(SECRETS.path("a", "token-"))]
     assert one.passes(2) == []
     one.server.put(MACHINES, "m", metadata={"labels": {"fairlead.dev/pool": "workers"}})
-    seen = one.operator.world.copies.changes(MACHINES)
+    noted = list[Key]()
+    one.operator.world.copies.follow_keys(MACHINES, noted.append)
     one.operator.world.copies.look()
-    assert one.operator.world.copies.changes(MACHINES) > seen
+    assert noted == [("a", "m")]
     assert [
         found["metadata"]["name"] for found in one.operator.world.copies.list_all(MACHINES)
     ] == ["m"]

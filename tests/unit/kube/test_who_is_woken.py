@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from fairlead.kube.copies import Copies
+from fairlead.kube.informer import Key
 from fairlead.kube.resource import (
     CLUSTERS,
     NODE_POOLS,
@@ -99,10 +100,12 @@ def test_what_names_no_pool_wakes_nobody(many: OneOperator) -> None:
 
 def bring(server: SmallServer, copies: Copies, kind: str, version: int) -> None:
     """Let the watch bring a change of a Cluster, and wait until it was taken in."""
-    seen = copies.changes(CLUSTERS)
+    seen = list[Key]()
+    copies.follow_keys(CLUSTERS, seen.append)
+    before = len(seen)
     metadata = {"namespace": "a", "name": "c", "uid": "u", "resourceVersion": str(version)}
     server.tell(kind, {"metadata": metadata})
-    wait_until(lambda: copies.changes(CLUSTERS) > seen)
+    wait_until(lambda: len(seen) > before)
 
 
 def test_a_watch_of_clusters_tells_that_they_come_and_go_and_nothing_between() -> None:

@@ -8,7 +8,6 @@ admits is looked up by the name that a machine gives itself.
 
 from __future__ import annotations
 
-import threading
 from dataclasses import replace
 
 from fairlead.answers.words import Phase
@@ -18,14 +17,14 @@ from fairlead.errors import ConflictError, InputError, UnavailableError
 from fairlead.kube.answer import Object
 from fairlead.kube.cluster_api.deployment import AGENT, BOOT_MS, BOOTED, machine_of
 from fairlead.kube.names import owner_of, split
-from fairlead.kube.resource import MACHINES, SECRETS
-from fairlead.kube.secrets import TOKEN_TYPE
+from fairlead.kube.resource import MACHINES
 from fairlead.kube.serve.kept_reports import KeptReports
+from fairlead.kube.serve.token_places import TokenPlaces
 from fairlead.kube.world import KubeWorld
 from fairlead.payload.bearer import Bearer, Standing
 from fairlead.payload.pool_secrets import PoolSecrets
 from fairlead.revision.revision import Revision
-from fairlead.rollout.secrets import TokenSecret, hashed
+from fairlead.rollout.secrets import TokenSecret
 
 # Who writes what machines tell, in managedFields: an operator never takes it back.
 MANAGER = "fairlead-payload"
@@ -44,12 +43,7 @@ class KubePayloads:
         self._world = world
         self._copies = world.copies
         self.reports = KeptReports(world, self.find_secrets)
-        # Where tokens are by their hashes, for as long as no Secret changes; and the hashes in
-        # each version of a Secret, since most stay as they are while one changes.
-        self._known: dict[str, tuple[str, str]] = {}
-        self._hashes: dict[tuple[str, str], tuple[str, ...]] = {}
-        self._seen_changes = -1
-        self._lock = threading.Lock()
+        self._places = TokenPlaces(world)
 
     def find_bearer(self, token_hash: str, machine: str) -> Bearer | None:
         """
@@ -57,7 +51,7 @@ class KubePayloads:
 
         Raises UnavailableError if something of its pool is damaged: it asks again.
         """
-        found = self._find_token(token_hash)
+        found = self._places.find(token_hash)
         if found is None:
             return None
         pool = owner_of(found)
@@ -154,26 +148,3 @@ class KubePayloads:
             said=said,
             settings=template.settings if template else machine.settings,
         )
-
-    def _find_token(self, token_hash: str) -> Object | None:
-        with self._lock:
-            changes = self._copies.changes(SECRETS)
-            if changes != self._seen_changes:
-                self._learn_tokens()
-                self._seen_changes = changes
-            place = self._known.get(token_hash)
-        return self._copies.find(SECRETS, *place) if place else None
-
-    def _learn_tokens(self) -> None:
-        known, hashes = {}, {}
-        for found in self._copies.list_all(SECRETS):
-            if found.get("type") != TOKEN_TYPE:
-                continue
-            metadata = found["metadata"]
-            version = (metadata["uid"], metadata["resourceVersion"])
-            hashes[version] = self._hashes.get(version) or tuple(
-                hashed(token) for token in self._world.secrets.tokens_in(found)
-            )
-            for one in hashes[version]:
-                known[one] = (metadata["namespace"], metadata["name"])
-        self._known, self._hashes = known, hashes
