@@ -13,7 +13,7 @@ from fairlead.kube.resource import (
     SECRETS,
 )
 from kube.cluster import TestCluster
-from kube.cluster_api import Provider, log_of
+from kube.cluster_api import CLUSTER, TEST_CONTROL_PLANES, Provider, log_of
 from kube.fleet import NAMESPACE, Fleet, wait_until
 
 pytestmark = pytest.mark.slow
@@ -162,12 +162,24 @@ def test_a_version_that_the_cluster_is_too_old_for_makes_no_machine(fleet: Fleet
         "(to have it anyway: release.allow: [Skew])"
     )
     assert fleet.machines("early") == []
+    # So the API server said. A provider that tells versions is heard by Cluster API, and so by us.
+    tell_versions(fleet, "v1.37.2", "v1.38.0")
+    try:
+        wait_until(lambda: fleet.condition("early", "ValidRelease")["status"] == "True")
+        assert fleet.pool("early")["status"]["controlPlaneVersion"] == "1.37.2"
+        assert fleet.condition("early", "SupportedVersionSkew")["status"] == "True"
+    finally:
+        tell_versions(fleet)
+        fleet.admin.delete(NODE_POOLS, "early", NAMESPACE)
 
-    fleet.declare("early", release={"version": "1.36.9"}, replicas=1)
-    fleet.settle("early")
-    status = fleet.pool("early")["status"]
-    assert (status["version"], status["controlPlaneVersion"]) == ("1.36.9", "1.36.4")
-    assert fleet.condition("early", "SupportedVersionSkew")["status"] == "True"
+
+def tell_versions(fleet: Fleet, *versions: str) -> None:
+    """Let the provider of the control plane tell which versions its API servers have."""
+    found = fleet.admin.find(TEST_CONTROL_PLANES, CLUSTER, NAMESPACE)
+    assert found is not None
+    told = {"versions": [{"version": version} for version in versions]} if versions else {}
+    status = {name: one for name, one in found["status"].items() if name != "versions"}
+    fleet.admin.replace(TEST_CONTROL_PLANES, {**found, "status": {**status, **told}}, "status")
 
 
 def test_a_pool_without_a_cluster_is_blocked_and_stops_nobody(fleet: Fleet) -> None:

@@ -18,9 +18,9 @@ from fairlead.inputs.declared import declared_pool
 from fairlead.inputs.leaf import Leaves, Problem, Unusable
 from fairlead.inputs.parse import NodePool, is_stopped, parse_platform_config
 from fairlead.inputs.platform_inputs import PlatformInputs, Stub, with_code_defaults
-from fairlead.inputs.registry import SKEW
+from fairlead.inputs.registry import DOWNGRADE, SKEW
 from fairlead.inputs.spelled import Spelled
-from fairlead.inputs.versions import ControlPlane, skew_of, way_out
+from fairlead.inputs.versions import ControlPlane, back_of, skew_of, way_out
 from fairlead.revision.hashing import revision_of
 from fairlead.revision.revision import Revision
 from fairlead.rollout.adoption import lacking_in
@@ -214,15 +214,19 @@ def _control_plane_of(seen: Snapshot, platform: PlatformInputs | None) -> Contro
     return ControlPlane(platform.control_plane_version)
 
 
-def _is_skew_taken(pool: NodePool, seen: Snapshot) -> bool:
-    """Say whether a version beyond the policy goes on: it is in force, or its owner says so."""
-    record, template = seen.record, seen.template
-    in_force = {template.version} if template else set()
-    if record and record.target:
-        in_force.add(str(record.target.leaves.get("release.version", "")))
-    allowed = {} if isinstance(pool.settings, Unusable) else pool.settings
-    words = allowed.get("release.allow")
-    return _version_in(pool) in in_force or (isinstance(words, list) and SKEW in words)
+def _version_problem(pool: NodePool, seen: Snapshot, skew: str) -> str:
+    """Return why a pass does not take a version, or ''. One that is in force goes on."""
+    record, template, version = seen.record, seen.template, _version_in(pool)
+    known = str(record.target.leaves.get("release.version", "")) if record and record.target else ""
+    known = known or (template.version if template else "")
+    if seen.documents.control_plane is None or version == known:
+        return ""
+    settings = {} if isinstance(pool.settings, Unusable) else pool.settings
+    allowed = settings.get("release.allow")
+    for word, problem in ((SKEW, skew), (DOWNGRADE, back_of(version, known))):
+        if problem and not (isinstance(allowed, list) and word in allowed):
+            return f"{problem} ({way_out(word)})"
+    return ""
 
 
 def _version_in(pool: NodePool) -> str:
@@ -271,8 +275,8 @@ def _leaves_of(
         return pool.intent
     if resolved.problem:
         return Unusable((Problem(resolved.field, resolved.problem),))
-    if skew and not _is_skew_taken(pool, seen):
-        return Unusable((Problem("spec.release.version", f"{skew} ({way_out(SKEW)})"),))
+    if problem := _version_problem(pool, seen, skew):
+        return Unusable((Problem("spec.release.version", problem),))
     looked_up = {
         "release.digest": pool.intent.leaves.get("release.digest") or resolved.release_digest,
         "pullSecret.content": resolved.pull_secret,

@@ -2,7 +2,8 @@
 Kubernetes versions: how one is written, and which a kubelet may have beside a control plane.
 
 By the version skew policy of Kubernetes a kubelet is never newer than the control plane, and at
-most three minor versions older.
+most three minor versions older. A node does not go back to an older minor version, since what a
+newer kubelet left on it may not be readable.
 """
 
 import re
@@ -49,6 +50,14 @@ def skew_of(version: str, control_plane: str) -> str:
         behind = f"more than {MOST_BEHIND} minor versions behind the control plane"
         return f"found {version}, {behind}, which is at {control_plane}"
     return ""
+
+
+def back_of(version: str, before: str) -> str:
+    """Return why a node does not go from the one version to the other, an older one, or ''."""
+    wanted, known = minor_of(version), minor_of(before)
+    if wanted is None or known is None or wanted >= known:
+        return ""
+    return f"found {version}, older than the {known[0]}.{known[1]} that the pool has"
 
 
 def way_out(word: str) -> str:

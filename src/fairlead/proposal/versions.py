@@ -1,8 +1,6 @@
 """
-Which Kubernetes version a pool may have, by the version skew policy of Kubernetes.
+Which Kubernetes version a document may ask for, by the policy in inputs/versions.py.
 
-A kubelet is never newer than the control plane, and at most three minor versions older; a node does
-not go back to an older minor version, since what a newer kubelet left on it may not be readable.
 Machines are made anew here, so who knows better says so in `release.allow`.
 """
 
@@ -15,7 +13,7 @@ from fairlead.inputs.leaf import Json, Leaves, Unusable
 from fairlead.inputs.parse import parse_platform_config
 from fairlead.inputs.registry import DOWNGRADE, SKEW
 from fairlead.inputs.shape import kind_of
-from fairlead.inputs.versions import Minor, minor_of, skew_of, way_out
+from fairlead.inputs.versions import Minor, back_of, minor_of, skew_of, way_out
 from fairlead.proposal.complaint import Complaint
 
 FIELD = "spec.release.version"
@@ -58,13 +56,11 @@ def skewed(
 def _skewed_pool(document: Json, live: Json, control_plane: str) -> Iterator[Complaint]:
     wanted, allowed = _version_of(document)
     known = _version_of(live)[0] if live is not None else ""
-    minor, before = minor_of(wanted), minor_of(known)
-    if minor is None or wanted == known:
+    if wanted == known:
         return
     if SKEW not in allowed and (problem := skew_of(wanted, control_plane)):
         yield Complaint(FIELD, problem, way_out(SKEW))
-    if before and minor < before and DOWNGRADE not in allowed:
-        problem = f"found {wanted}, older than the {_text(before)} that the pool has"
+    if DOWNGRADE not in allowed and (problem := back_of(wanted, known)):
         yield Complaint(FIELD, problem, way_out(DOWNGRADE))
 
 

@@ -150,6 +150,32 @@ def test_what_runs_goes_on_and_is_told_when_its_control_plane_moves_away(one: On
     assert template(one) != before
 
 
+def test_an_older_minor_version_is_refused_unless_its_owner_says_so(one: OneOperator) -> None:
+    one.declare()
+    one.passes(2)
+    before = template(one)
+
+    one.declare(2, release={"version": "1.33.9"})
+    one.passes(2)
+    assert one.condition("ValidRelease")["message"] == (
+        "spec.release.version: found 1.33.9, older than the 1.34 that the pool has "
+        "(to have it anyway: release.allow: [Downgrade])"
+    )
+    assert template(one) == before
+
+    one.declare(3, release={"version": "1.34.1"})
+    one.passes(2)
+    patched = template(one)
+    assert patched != before
+
+    one.declare(4, release={"version": "1.33.9", "allow": ["Downgrade"]})
+    one.passes(2)
+    assert template(one) != patched
+    one.declare(5, release={"version": "1.33.9"})
+    one.passes(2)
+    assert one.condition("ValidRelease")["status"] == "True"
+
+
 def test_a_refused_pool_goes_on_once_its_control_plane_has_the_version(one: OneOperator) -> None:
     one.declare()
     tell(one, "v1.33.4")

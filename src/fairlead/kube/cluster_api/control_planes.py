@@ -2,10 +2,11 @@
 Which version the control plane of a workload cluster has, and which Cluster a pool joins.
 
 Cluster API's own word comes first: `status.controlPlane.versions` of the Cluster, the oldest of its
-API servers, which is what a kubelet is held against while a control plane is upgraded. Providers
-that let somebody set a version must tell it (contract v1beta2), and it comes with a watch that is
-there anyway. A Cluster without it, as of an earlier Cluster API or of a control plane from
-elsewhere, is asked: every cluster has a kubeconfig, and every API server says its version.
+API servers, which is what a kubelet is held against while a control plane is upgraded. It comes
+with a watch that is there anyway. Cluster API 1.14 copies it from providers that tell
+`status.versions`, like kubeadm's; those that tell the older `status.version` alone it does not
+copy. A Cluster without it is asked: every cluster has a kubeconfig, and every API server says its
+version.
 """
 
 from __future__ import annotations
