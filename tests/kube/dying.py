@@ -4,9 +4,9 @@ import threading
 from collections.abc import Mapping
 from pathlib import Path
 
-import httpx2 as httpx
 from lightkube.config.kubeconfig import KubeConfig
 
+from fairlead.kube.answer import Answer
 from fairlead.kube.client import ANSWER_S, KubeClient
 
 
@@ -41,7 +41,7 @@ class DyingClient(KubeClient):
         content: bytes | None,
         headers: Mapping[str, str],
         seconds: float = ANSWER_S,
-    ) -> httpx.Response:
+    ) -> Answer:
         if self.is_dead.is_set():
             raise Killed
         if not self._is_last():

@@ -3,17 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from http.client import HTTPMessage
 from typing import Any
 
-import httpx2 as httpx
 import msgspec
 
 from fairlead.errors import ConflictError, InputError, UnavailableError
 
 FORBIDDEN, NOT_FOUND, CONFLICT, GONE, TOO_MANY = 403, 404, 409, 410, 429
 SERVER_ERROR = 500
+SUCCESS, NO_SUCCESS = 200, 300
 
 Object = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a server said to one request."""
+
+    status_code: int
+    reason: str
+    headers: HTTPMessage
+    content: bytes = b""
+
+    @property
+    def is_success(self) -> bool:
+        """Whether the server did what was asked."""
+        return SUCCESS <= self.status_code < NO_SUCCESS
 
 
 class ForbiddenError(InputError):
@@ -102,13 +118,13 @@ def decoded(content: bytes | msgspec.Raw) -> Object:
     return document
 
 
-def retry_after(answer: httpx.Response) -> float:
+def retry_after(answer: Answer) -> float:
     """Return the seconds that the server asks for."""
     text = answer.headers.get("Retry-After", "")
     return float(text) if text.isdigit() else 1.0
 
 
-def refuse_failed(answer: httpx.Response, url: str) -> None:
+def refuse_failed(answer: Answer, url: str) -> None:
     """Raise our error for an answer that is none of success."""
     status = answer.status_code
     if answer.is_success:
@@ -128,14 +144,14 @@ def refuse_failed(answer: httpx.Response, url: str) -> None:
     raise InputError(f"{says} (status {status})")
 
 
-def message_of(answer: httpx.Response) -> str:
+def message_of(answer: Answer) -> str:
     """Return what the server says, with the budgets that refused an eviction."""
     try:
         document = msgspec.json.decode(answer.content)
     except msgspec.DecodeError:
-        return answer.reason_phrase
+        return answer.reason
     message = document.get("message") if isinstance(document, dict) else None
-    said = message if isinstance(message, str) and message else answer.reason_phrase
+    said = message if isinstance(message, str) and message else answer.reason
     return " ".join([said, *_causes_in(document)])
 
 

@@ -1,7 +1,7 @@
 """
 The few calls to an API server that this edge makes, and its errors as ours.
 
-lightkube reads kubeconfigs and shows certificates and tokens; what crosses is bytes, read by
+lightkube reads kubeconfigs and shows tokens; what crosses is bytes (connections.py), read by
 msgspec. Calls are synchronous and safe from several threads: so are the seams of the controller.
 
 ==========================  ==================================================
@@ -20,7 +20,6 @@ the server says             the caller gets
 from __future__ import annotations
 
 import socket
-import ssl
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -28,9 +27,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlencode
 
-import httpx2 as httpx
 import msgspec
-from lightkube.config.client_adapter import ConnectionParams
 from lightkube.config.kubeconfig import KubeConfig
 from lightkube.core.exceptions import ConfigError
 
@@ -40,6 +37,7 @@ from fairlead.kube.answer import (
     NOT_FOUND,
     SERVER_ERROR,
     TOO_MANY,
+    Answer,
     Change,
     Object,
     change_of,
@@ -51,6 +49,7 @@ from fairlead.kube.answer import (
     refuse_failed,
     retry_after,
 )
+from fairlead.kube.connections import FAILURES, Connections
 from fairlead.kube.resource import PODS, Resource
 
 # Who writes, in managedFields: one name for all that the operator owns.
@@ -103,27 +102,25 @@ class Watch:
     breaks. `cut` ends it from another thread. has_begun: whether the server took it on.
     """
 
-    def __init__(self, session: httpx.Client, url: str) -> None:
-        self._session = session
+    def __init__(self, connections: Connections, url: str) -> None:
+        self._connections = connections
         self._url = url
         self._socket: socket.socket | None = None
         self._is_cut = False
         self.has_begun = False
 
     def __iter__(self) -> Iterator[Change]:
-        timeout = httpx.Timeout(ANSWER_S, read=WATCH_S + ANSWER_S)
+        headers = {"Accept": "application/json"}
         try:
-            with self._session.stream("GET", self._url, timeout=timeout) as answer:
-                if not answer.is_success:
-                    answer.read()
-                    refuse_failed(answer, self._url)
+            with self._connections.stream(self._url, headers, WATCH_S + ANSWER_S) as answer:
+                refuse_failed(answer.head, self._url)
                 self.has_begun = True
-                self._socket = answer.extensions["network_stream"].get_extra_info("socket")
+                self._socket = answer.socket
                 if self._is_cut:
                     return
-                for line in lines_of(answer.iter_bytes()):
+                for line in lines_of(answer.pieces()):
                     yield change_of(line)
-        except httpx.HTTPError as error:
+        except FAILURES as error:
             where = self._url.partition("?")[0]
             raise UnavailableError(f"the watch of {where} broke: {error}") from error
 
@@ -135,8 +132,9 @@ class Watch:
         """
         self._is_cut = True
         if self._socket is not None:
+            # Beneath TLS, which would forget its state in the middle of a read.
             with suppress(OSError):
-                self._socket.shutdown(socket.SHUT_RDWR)
+                socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
 
 
 class KubeClient:
@@ -151,17 +149,11 @@ class KubeClient:
             raise InputError("the kubeconfig's context names no user")
         self.namespace = chosen.namespace
         self.server = chosen.cluster.server
-        try:
-            settings = ConnectionParams(timeout=httpx.Timeout(ANSWER_S)).httpx_params(chosen)
-        except (ConfigError, OSError) as error:
-            raise InputError(f"the kubeconfig cannot be used: {error}") from error
-        # Authorities that kubeadm makes lack an identifier that Python 3.13 asks for.
-        settings["verify"].verify_flags &= ~ssl.VERIFY_X509_STRICT
-        self._session = httpx.Client(**settings)
+        self._connections = Connections(chosen)
 
     def close(self) -> None:
         """Close all connections."""
-        self._session.close()
+        self._connections.close()
 
     def read(self, path: str) -> Object | None:
         """Return what the server says of itself at this path, or None."""
@@ -221,7 +213,7 @@ class KubeClient:
             "timeoutSeconds": str(WATCH_S),
             **({"labelSelector": labels} if labels else {}),
         }
-        return Watch(self._session, _with_query(resource.path(namespace), query))
+        return Watch(self._connections, _with_query(resource.path(namespace), query))
 
     def create(self, resource: Resource, made: Object, how: How = How()) -> Object:  # noqa: B008 - it never changes
         """Make an object. Raises ConflictError if one of its name is there."""
@@ -340,12 +332,10 @@ class KubeClient:
         content: bytes | None,
         headers: Mapping[str, str],
         seconds: float = ANSWER_S,
-    ) -> httpx.Response:
+    ) -> Answer:
         try:
-            return self._session.request(
-                method, url, content=content, headers=dict(headers), timeout=seconds
-            )
-        except httpx.HTTPError as error:
+            return self._connections.request(method, url, content, headers, seconds)
+        except FAILURES as error:
             problem = str(error) or type(error).__name__
             raise UnavailableError(f"no answer from {self.server}: {problem}") from error
 

@@ -6,7 +6,9 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 from lightkube.config.kubeconfig import KubeConfig
@@ -31,6 +33,7 @@ class SmallServer:
         self.asked: list[tuple[str, str]] = []
         self.callers: list[int] = []  # the port of each request's connection
         self.ended = 0  # connections
+        self.guards_watches = False  # whether they are asked of `reply` first
         self.lines: queue.Queue[bytes | None] = queue.Queue()
 
     def answer(self, method: str, path: str, headers: dict[str, str], _body: bytes) -> Reply:
@@ -54,13 +57,16 @@ def small_server(server: SmallServer) -> Iterator[str]:
 
         def handle_any(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-            if "watch=true" in self.path:
+            is_watch, headers = "watch=true" in self.path, dict(self.headers)
+            if is_watch and not server.guards_watches:
                 self.stream()
                 return
             server.asked.append((self.command, self.path))
             server.callers.append(self.client_address[1])
-            headers = dict(self.headers)
             status, document, is_last = server.answer(self.command, self.path, headers, body)
+            if is_watch and status == HTTPStatus.OK:
+                self.stream()
+                return
             content = json.dumps(document).encode()
             self.send_response(status)
             self.send_header("Content-Length", str(len(content)))
@@ -97,12 +103,13 @@ def small_server(server: SmallServer) -> Iterator[str]:
 
 
 @contextmanager
-def client_of(address: str, **user: Any) -> Iterator[KubeClient]:
-    """A client of this server as this user."""
+def client_of(address: str, ca: Path | None = None, **user: Any) -> Iterator[KubeClient]:
+    """A client of this server as this user. ca: the authority that it trusts."""
+    trusted = {"certificate-authority": str(ca)} if ca else {}
     client = KubeClient(
         KubeConfig.from_dict(
             {
-                "clusters": [{"name": "c", "cluster": {"server": address}}],
+                "clusters": [{"name": "c", "cluster": {"server": address, **trusted}}],
                 "users": [{"name": "u", "user": user}],
                 "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
                 "current-context": "x",
