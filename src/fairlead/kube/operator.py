@@ -53,6 +53,10 @@ SOON_S = 8.0
 # namespaces are nobody's to watch for it. Each look is two questions to the server.
 SECRETS_S = 60.0
 
+# Seconds. A set, its deployment and their machines are told by watches of their own: a pass between
+# two of them would write a status that is over before anybody reads it.
+TOGETHER_S = 0.1
+
 # Seconds that passes are told apart by.
 BOUNDS_S = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 
@@ -65,7 +69,8 @@ class Settings:
     stub: where machines reach the payload service. pools_in: the namespaces whose pools it looks
     after; () is all. in_place_image: of the pods that change
     nodes in place; '' changes none. published: what hotfixes there are, if any. secrets_s: after
-    how long a changed pull secret or trust bundle is noticed.
+    how long a changed pull secret or trust bundle is noticed. together_s: for how long what happens
+    to a pool is gathered before a pass.
     """
 
     namespace: str
@@ -76,6 +81,7 @@ class Settings:
     in_place_image: str = ""
     published: PublishedFixes | None = None
     secrets_s: float = SECRETS_S
+    together_s: float = TOGETHER_S
 
 
 @dataclass(slots=True)
@@ -135,7 +141,7 @@ class Operator:
         self.client = client
         self._is_stopping = threading.Event()
         self._has_stopped = threading.Event()
-        self.queue = WorkQueue()
+        self.queue = WorkQueue(together_s=settings.together_s)
         self.counted = Counted()
         self.events = EventCopies(client, settings.identity, tell)
         home = settings.namespace

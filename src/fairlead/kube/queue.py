@@ -9,6 +9,8 @@ behind those that came before it.
 from __future__ import annotations
 
 import heapq
+import itertools
+import math
 import threading
 import time
 from collections import deque
@@ -20,34 +22,42 @@ LONGEST_AGAIN_S = 120.0
 
 
 class WorkQueue:
-    """Keys to work on, for several threads. clock: monotonic seconds."""
+    """
+    Keys to work on, for several threads. clock: monotonic seconds.
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    together_s: for how long at least what happens to a key is gathered, and half as long again at
+    most: what changed at once comes by several watches, one a little after the other. Keys of one
+    moment are handed out together, which is cheaper than a thread that wakes for each.
+    """
+
+    def __init__(
+        self, clock: Callable[[], float] = time.monotonic, together_s: float = 0.0
+    ) -> None:
         self._clock = clock
+        self._together_s = together_s
         self._changed = threading.Condition()
         self._ready: deque[str] = deque()
         self._waiting: set[str] = set()  # in _ready
         self._working: set[str] = set()
         self._again: set[str] = set()  # added while they are worked on
-        self._later: list[tuple[float, str]] = []
+        self._later: list[tuple[float, int, str]] = []  # those of one moment in turn
+        self._turns = itertools.count()
         self._due: dict[str, float] = {}  # the one entry of _later that counts, by key
         self._failures: dict[str, int] = {}
         self._is_closed = False
 
     def add(self, key: str) -> None:
         """Let this key be worked on soon."""
-        with self._changed:
-            self._due.pop(key, None)
-            self._add(key)
+        self.add_later(key, self._gathered_for())
 
     def add_later(self, key: str, seconds: float) -> None:
         """Let this key be worked on after this long, unless it is due earlier anyway."""
         with self._changed:
             due = self._clock() + max(0.0, seconds)
-            if key in self._waiting or self._due.get(key, due) < due:
+            if key in self._waiting or self._due.get(key, math.inf) <= due:
                 return
             self._due[key] = due
-            heapq.heappush(self._later, (due, key))
+            heapq.heappush(self._later, (due, next(self._turns), key))
             self._changed.notify()
 
     def failed(
@@ -102,10 +112,12 @@ class WorkQueue:
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing is due and nothing is worked on."""
+        """Whether nothing is due, or is gathered, and nothing is worked on."""
         with self._changed:
             self._promote()
-            return not self._ready and not self._working
+            soon = self._clock() + self._together_s * 1.5
+            is_gathering = bool(self._later) and self._later[0][0] <= soon
+            return not self._ready and not self._working and not is_gathering
 
     def _add(self, key: str) -> None:
         if key in self._working:
@@ -118,10 +130,17 @@ class WorkQueue:
     def _promote(self) -> None:
         now = self._clock()
         while self._later and self._later[0][0] <= now:
-            due, key = heapq.heappop(self._later)
+            due, _, key = heapq.heappop(self._later)
             if self._due.get(key) == due:
                 del self._due[key]
                 self._add(key)
+
+    def _gathered_for(self) -> float:
+        """Return for how many seconds a key that is added now is gathered."""
+        if not self._together_s:
+            return 0.0
+        step, now = self._together_s / 2, self._clock()
+        return max(self._together_s, math.ceil((now + self._together_s) / step) * step - now)
 
     def _until_next(self) -> float | None:
         return max(0.0, self._later[0][0] - self._clock()) if self._later else None

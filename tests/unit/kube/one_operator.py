@@ -42,7 +42,13 @@ class OneOperator:
         self.client = client
         self.said: list[str] = []
         self.now = BEGUN
-        settings = Settings(namespace="home", identity="one", stub=STUB, in_place_image="image:1")
+        settings = Settings(
+            namespace="home",
+            identity="one",
+            stub=STUB,
+            in_place_image="image:1",
+            together_s=0.0,
+        )
         self.operator = Operator(client, settings, self.said.append, now=lambda: self.now)
 
     def passes(self, count: int = 1) -> list[tuple[str, str]]:

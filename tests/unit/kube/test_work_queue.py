@@ -81,6 +81,75 @@ def test_the_earlier_of_two_moments_counts() -> None:
     assert queue.depth == 0  # and no other
 
 
+def test_what_happens_to_a_key_within_a_moment_is_worked_on_once() -> None:
+    clock = Clock()
+    queue = WorkQueue(clock, together_s=0.1)
+    clock.now = 20.01
+    queue.add("a/one")
+    clock.now = 20.08
+    queue.add("a/one")
+    assert (queue.depth, queue.is_idle) == (0, False)
+
+    clock.now = 20.16
+
+    assert queue.take() == "a/one"
+    queue.done("a/one")
+    assert queue.is_idle
+    clock.now = 30.0
+    assert queue.depth == 0
+
+
+def test_a_key_that_something_happens_to_all_the_time_is_worked_on_nevertheless() -> None:
+    clock = Clock()
+    queue = WorkQueue(clock, together_s=0.1)
+    waited = 0
+    while not queue.depth:
+        queue.add("a/one")
+        clock.now += 0.01
+        waited += 1
+
+    assert 10 <= waited <= 16
+
+
+def test_a_key_that_failed_is_tried_at_once_when_something_happens_to_it() -> None:
+    clock = Clock()
+    queue = WorkQueue(clock, together_s=0.1)
+    for _ in range(8):
+        queue.failed("a/one")
+    queue.add("a/one")
+
+    clock.now = 0.16
+
+    assert queue.take() == "a/one"
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 40)), min_size=1, max_size=40),
+    st.integers(0, 10**6),
+)
+def test_no_key_is_gathered_for_less_or_much_more_than_it_is_told(
+    added: list[tuple[str, int]], begun: int
+) -> None:
+    clock = Clock()
+    clock.now = begun / 1000
+    queue = WorkQueue(clock, together_s=0.1)
+    first: dict[str, float] = {}
+    for key, pause_ms in added:
+        clock.now += pause_ms / 1000
+        while queue.depth:
+            taken = str(queue.take())
+            assert clock.now - first.pop(taken) >= 0.1 - 1e-6
+            queue.done(taken)
+        queue.add(key)
+        first.setdefault(key, clock.now)
+    clock.now += 0.15 + 1e-6
+    left = set()
+    while queue.depth:
+        left.add(str(queue.take()))
+
+    assert left == set(first)
+
+
 def test_failures_of_one_key_are_tried_ever_more_rarely_up_to_two_minutes() -> None:
     queue = WorkQueue(Clock())
 
