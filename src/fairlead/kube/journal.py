@@ -44,7 +44,7 @@ class KubeJournal:
 
     def read_events(self, pool: str) -> tuple[Event, ...]:
         """Return the pool's events, oldest first."""
-        return (*self._written(pool), *self._untold.get(pool, ()))
+        return (*(event for event, _ in self._kept(pool)), *self._untold.get(pool, ()))
 
     def has_untold(self, pool: str) -> bool:
         """Say whether something was told and not written yet."""
@@ -52,7 +52,8 @@ class KubeJournal:
 
     def texts_of(self, pool: str) -> list[str]:
         """Return what is to stand in the status: the last events, as text."""
-        return [render_value(event) for event in self.read_events(pool)[-MOST_EVENTS:]]
+        told = [*self._kept(pool), *((one, "") for one in self._untold.get(pool, ()))]
+        return [text or render_value(event) for event, text in told[-MOST_EVENTS:]]
 
     def told(self, pool: str) -> None:
         """Note that everything was written."""
@@ -61,17 +62,18 @@ class KubeJournal:
             if found is not None:
                 self.copy(found, event)
 
-    def _written(self, pool: str) -> tuple[Event, ...]:
+    def _kept(self, pool: str) -> list[tuple[Event, str]]:
+        """Return what is written, each event with its text; '' where it stands elsewhere."""
         found = self._copies.find(NODE_POOLS, *split(pool)) or {}
         texts = (found.get("status") or {}).get("journal") or ()
         events = []
         for text in texts:
             try:
-                events.append(parse_value(Event, text))
+                events.append((parse_value(Event, text), text))
             except InputError:
                 continue  # of a later version, or damaged: history, by which nothing is decided
-        known = {event.key for event in events}
-        return (*events, *(event for event in said_in(found) if event.key not in known))
+        known = {event.key for event, _ in events}
+        return [*events, *((event, "") for event in said_in(found) if event.key not in known)]
 
 
 def _not_copied(_pool: Object, _event: Event) -> None:
