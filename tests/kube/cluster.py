@@ -125,6 +125,15 @@ class TestCluster:
                 start_new_session=True,
             )
 
+    def cpu_seconds(self) -> dict[str, float]:
+        """CPU seconds that each program used until now."""
+        used = {}
+        for program, process in self._running.items():
+            with contextlib.suppress(OSError):
+                stat = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+                used[program] = (int(stat[11]) + int(stat[12])) / os.sysconf("SC_CLK_TCK")
+        return used
+
     def kill_server(self) -> None:
         """Let the API server die, as with its machine."""
         self._end("kube-apiserver", signal.SIGKILL)

@@ -9,7 +9,7 @@ import contextlib
 import re
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from fairlead.kube.informer import Informer, Selection
 from fairlead.kube.resource import NODE_POOLS
 from kube.built_tools import module_of
 from kube.cluster import TestCluster, running_cluster
-from kube.cluster_api import IN_HASTE, Provider, install_all, providing, ready_node
+from kube.cluster_api import Provider, install_all, providing, ready_node
 from kube.fleet import NAMESPACE, Fleet
 from kube.invariants import Budgets
 
@@ -29,6 +29,9 @@ PLAYED = "kwok.x-k8s.io/node"
 # Of every pool while it rolls, as its owner declares it.
 MAX_SURGE, MAX_UNAVAILABLE = 3, 1
 BEFORE, AFTER = "1.34.2", "1.34.3"
+
+# Seconds between two words about how far it is.
+TELL_S = 10.0
 
 _TOLD = re.compile(r"(\d+) of (\d+) machines have it")
 
@@ -46,10 +49,14 @@ class KwokProvider(Provider):
 
 
 @contextlib.contextmanager
-def running_kwok_fleet(directory: Path) -> Iterator[Fleet]:
-    """A server with Cluster API, KWOK and an operator, for as long as the block runs."""
+def running_kwok_fleet(directory: Path, *words: str) -> Iterator[Fleet]:
+    """
+    A server with Cluster API, KWOK and an operator, for as long as the block runs.
+
+    words: what Cluster API's core is told beside ours.
+    """
     with running_cluster(directory) as cluster:
-        install_all(cluster, IN_HASTE)
+        install_all(cluster, *words)
         _start_kwok(cluster)
         with providing(KwokProvider(cluster, NAMESPACE), cluster) as provider:
             provider.declare_template("small", size="small")
@@ -129,7 +136,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class Rolled:
-    """What a rollout of all pools took, and what was seen meanwhile."""
+    """What a rollout of all pools took, what was seen meanwhile, and which pools it left behind."""
 
     up_s: float
     roll_s: float
@@ -137,33 +144,89 @@ class Rolled:
     violations: list[str]
     wrong: list[str]
     steps: dict[str, list[int]]
+    unsettled: list[str]
 
 
-def roll_all(fleet: Fleet, pools: list[str], replicas: int, deadline_s: float) -> Rolled:
-    """Bring pools up and give them another version, and look at every change on the way."""
+def roll_all(
+    fleet: Fleet,
+    pools: list[str],
+    replicas: int,
+    deadline_s: float,
+    tell: Callable[[str], None] = lambda _: None,
+) -> Rolled:
+    """
+    Bring pools up and give them another version, and look at every change on the way.
+
+    deadline_s: of either half. What is not settled by then is returned: nothing raises. tell:
+    takes how far it is, every few seconds.
+    """
     budgets, progress = Budgets(fleet.cluster), Progress(fleet.cluster)
     for name in pools:
         budgets.expect(name, replicas - MAX_UNAVAILABLE, replicas + MAX_SURGE)
     budgets.start()
     progress.start()
+    roll_s, half = 0.0, Half(fleet, budgets, pools, tell)
     try:
-        up_s = _declare_and_settle(fleet, pools, replicas, BEFORE, deadline_s)
-        roll_s = _declare_and_settle(fleet, pools, replicas, AFTER, deadline_s)
+        up_s, left = half.settle(replicas, BEFORE, deadline_s)
+        if not left:
+            roll_s, left = half.settle(replicas, AFTER, deadline_s)
     finally:
         progress.stop()
         budgets.stop()
     return Rolled(
-        *(up_s, roll_s, budgets.looks, budgets.violations, progress.wrong, progress.steps)
+        *(up_s, roll_s, budgets.looks, budgets.violations, progress.wrong, progress.steps, left)
     )
 
 
-def _declare_and_settle(
-    fleet: Fleet, pools: list[str], replicas: int, version: str, deadline_s: float
-) -> float:
-    begun = time.monotonic()
-    pacing = {"maxSurge": MAX_SURGE, "maxUnavailable": MAX_UNAVAILABLE}
-    for name in pools:
-        fleet.declare(name, replicas=replicas, release={"version": version}, management=pacing)
-    for name in pools:
-        fleet.settle(name, max(1.0, begun + deadline_s - time.monotonic()))
-    return time.monotonic() - begun
+@dataclass(frozen=True)
+class Half:
+    """One half of it: a version that all pools are to have."""
+
+    fleet: Fleet
+    budgets: Budgets
+    pools: list[str]
+    tell: Callable[[str], None]
+
+    def settle(self, replicas: int, version: str, deadline_s: float) -> tuple[float, list[str]]:
+        """Declare the version; return the seconds it took, and which pools are not settled."""
+        begun = told = time.monotonic()
+        pacing = {"maxSurge": MAX_SURGE, "maxUnavailable": MAX_UNAVAILABLE}
+        wanted = {}
+        for name in self.pools:
+            declared = self.fleet.declare(
+                name, replicas=replicas, release={"version": version}, management=pacing
+            )
+            wanted[name] = declared["metadata"]["generation"]
+        while True:
+            status = self._status()
+            left = [name for name in self.pools if not _is_settled(status[name], wanted[name])]
+            now = time.monotonic()
+            if not left or now - begun > deadline_s or now - told > TELL_S:
+                self._tell(version, now - begun, status, len(left))
+                told = now
+            if not left or now - begun > deadline_s:
+                return now - begun, left
+            time.sleep(0.5)
+
+    def _status(self) -> dict[str, Object]:
+        found, _ = self.fleet.admin.list_all(NODE_POOLS, NAMESPACE)
+        return {one["metadata"]["name"]: one.get("status") or {} for one in found}
+
+    def _tell(self, version: str, seconds: float, status: dict[str, Object], left: int) -> None:
+        updated, desired = (
+            sum(status[name].get(field, 0) for name in self.pools)
+            for field in ("updated", "desired")
+        )
+        used = {"this process": time.process_time(), **self.fleet.cluster.cpu_seconds()}
+        most = sorted(used, key=lambda name: -used[name])[:4]
+        self.tell(
+            f"{version} after {seconds:.0f} s: {len(self.pools) - left} of {len(self.pools)} pools "
+            f"settled, {updated} of {desired} machines have it; {self.budgets.looks} looks, "
+            f"{len(self.budgets.violations)} beyond a budget; CPU seconds until now: "
+            + ", ".join(f"{name} {used[name]:.0f}" for name in most)
+        )
+
+
+def _is_settled(status: Object, generation: int) -> bool:
+    is_told: bool = status.get("observedGeneration", 0) >= generation
+    return is_told and status.get("state") == "Settled"
