@@ -127,3 +127,18 @@ def test_a_name_that_leads_elsewhere_is_not_looked_at(files: SecretFiles, name: 
         with pytest.raises(ValueError, match=r".*"):
             ask(name)
     assert files.look() == 0
+
+
+def test_a_file_that_no_machine_could_fetch_is_not_read_whole(
+    files: SecretFiles, tmp_path: Path
+) -> None:
+    write(tmp_path / "login", "x" * (1 << 20))
+    assert files.seen("login").unfit["pullSecret"].startswith("is no JSON")
+    os.truncate(tmp_path / "login", 1 << 40)
+    os.utime(tmp_path / "login", (time.time() - 60.0,) * 2)
+
+    files.look()
+
+    for ask in (files.seen, files.present):
+        with pytest.raises(OSError, match="it has more than 1 MiB"):
+            ask("login")

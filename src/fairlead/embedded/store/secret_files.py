@@ -9,6 +9,7 @@ for a moment: half of a file that somebody is writing must not replace machines.
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import time
@@ -26,6 +27,10 @@ SECRET_FIELDS = {"pullSecret": "pull secret", "trustBundle": "trust bundle"}
 QUIET_S = 1.0
 
 NO_FILE = "it is not a file"
+
+# Bytes: an API server holds no larger Secret, and a machine fetches 4 MiB in all.
+LARGEST_FILE = 1 << 20
+TOO_LARGE = "it has more than 1 MiB"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +65,10 @@ class SecretFiles:
         with os.fdopen(os.open(self._path(name), flags), "rb") as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 raise OSError(0, NO_FILE)
-            return file.read()
+            content = file.read(LARGEST_FILE + 1)
+        if len(content) > LARGEST_FILE:
+            raise OSError(errno.EFBIG, TOO_LARGE)
+        return content
 
     def present(self, name: str) -> Content:
         """Return what a file holds now. Raises as read does."""
