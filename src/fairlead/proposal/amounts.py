@@ -24,6 +24,9 @@ KIBIBYTE, MEBIBYTE = 1 << 10, 1 << 20
 # Numbers of machines. replicas and autoscaling are refused where they are read.
 COUNTS = ("management.maxSurge", "management.maxUnavailable", "rollout.haltAfter")
 
+# How long something may take before a machine has failed: in no time at all, every machine has.
+PATIENCE = ("timeouts.join", "timeouts.ready")
+
 
 def excessive_settings(settings: Leaves) -> Iterator[Complaint]:
     """List the settings that are beyond a bound."""
@@ -31,6 +34,9 @@ def excessive_settings(settings: Leaves) -> Iterator[Complaint]:
         row = find_row(path)
         if row and row.shape is DURATION:
             yield from _too_long(value, written(path), LONGEST_S)
+            if value == 0 and path in PATIENCE:
+                hint = "leave it out for the usual time"
+                yield Complaint(written(path), "found 0s, expected at least 1s", hint)
         elif path in COUNTS:
             yield from _too_many(value, written(path))
     for at, size in enumerate(_list_of(settings.get("rollout.canary"))):
