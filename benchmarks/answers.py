@@ -6,14 +6,20 @@ What it costs to look at a fleet and to change the platform under it.
 The routes of the control plane over its own store, with 1,000 pools of three machines of which no
 two are alike, and with one pool of 20,000. CPU time of this process; hashing the same documents
 once stands beside it. What is called a first look is one: it is never the second of two.
+
+Then the commands themselves, over the socket: CPU time of both processes, from the start of the
+interpreter to the last line, with what starting an interpreter that does nothing takes beside it.
 """
 
 import asyncio
 import json
+import resource
 import sys
 import tempfile
 import time
+from asyncio.subprocess import DEVNULL
 from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import datetime
 from hashlib import sha256
@@ -23,13 +29,18 @@ from typing import Any, cast
 
 import control_plane
 from control_plane import ALL, Fleet, Row, cpu_of, pool
+from starlette.applications import Starlette
 from starlette.requests import Request
 
 from fairlead.answers.words import Role
 from fairlead.controller.loop import Failure
+from fairlead.embedded.access.guard import guarded
 from fairlead.embedded.access.roles import Standing
 from fairlead.embedded.serve.api_pools import PoolRoutes
 from fairlead.embedded.serve.api_request import Plane
+from fairlead.embedded.serve.door import COMMANDS, Door
+from fairlead.embedded.serve.server import make_server
+from fairlead.embedded.serve.unix_socket import bind
 from fairlead.embedded.state_directory import StateDirectory
 from fairlead.embedded.store.sweep import SHARE
 
@@ -47,6 +58,8 @@ IDLE_BAR = 0.01
 ASKS_A_SECOND, LOOK_EVERY_S = 4, 30
 # While a slice of the database is looked at, nobody is answered.
 SLICE_BAR_S = 0.25
+
+FAIRLEAD = ("-m", "fairlead")
 
 
 class AtRest:
@@ -92,6 +105,11 @@ def main() -> int:
                 if is_met := told([*looking(fleet), *changing(fleet)]):
                     break
                 print(f"MISSED; tries left: {left}")
+            for left in reversed(range(TRIES)):
+                if is_served := told(asyncio.run(commanding(fleet))):
+                    break
+                print(f"MISSED; tries left: {left}")
+            is_met &= is_served
             is_met &= told(one_large_pool(fleet))
         finally:
             fleet.store.close()
@@ -172,6 +190,71 @@ def changing(fleet: Fleet) -> list[Row]:
         bar_row("pool list, the first look after it", min(between), LIST_BAR_S),
         bar_row("pool list, the first look after its passes", min(after), LIST_BAR_S),
     ]
+
+
+async def commanding(fleet: Fleet) -> list[Row]:
+    """Type `pool list` and `platform set`; a control plane that remembers nothing answers each."""
+    nothing = min([(await typed("-I", "-S", "-c", "pass"))[0] for _ in range(ROUNDS)])
+    listing, setting, after = [], [], []
+    for number in range(ROUNDS):
+        image = f"proxy.image=haproxy@sha256:{time.monotonic_ns() + number:064}"
+        async with served(fleet) as state:
+            listing.append(await typed(*FAIRLEAD, "pool", "list", *state))
+            setting.append(await typed(*FAIRLEAD, "platform", "set", image, *state))
+        async with served(fleet) as state:
+            after.append(await typed(*FAIRLEAD, "pool", "list", *state))
+        fleet.settle()
+    return [
+        ("starting an interpreter", f"{nothing:.3f} s", "", True),
+        *command_rows("`fairlead pool list`, the first look", listing, LIST_BAR_S),
+        *command_rows("`fairlead platform set`", setting, SET_BAR_S),
+        *command_rows("`fairlead pool list`, the first look after it", after),
+    ]
+
+
+@asynccontextmanager
+async def served(fleet: Fleet) -> AsyncIterator[tuple[str, str]]:
+    """Serve routes that remember nothing where commands look; give the flag that leads there."""
+    directory = StateDirectory(fleet.store.path.parent)
+    door = Door(bind(directory.socket), COMMANDS)
+    app = Starlette(routes=guarded(routes_of(fleet).routes(), directory))
+    server = make_server(app, door)
+    serving = asyncio.create_task(server.serve(sockets=[door]))
+    await server.is_ready()
+    try:
+        yield "--state", str(directory.path)
+    finally:
+        server.should_exit = True
+        await serving
+        directory.socket.unlink()
+
+
+async def typed(*words: str) -> tuple[float, float]:
+    """Run Python with these words; return the CPU seconds of that process, and of this one."""
+    ours, theirs = time.process_time(), cpu_of_children()
+    process = await asyncio.create_subprocess_exec(sys.executable, *words, stdout=DEVNULL)
+    if await process.wait():
+        raise SystemExit(f"{' '.join(words)} failed")
+    return cpu_of_children() - theirs, time.process_time() - ours
+
+
+def cpu_of_children() -> float:
+    """Return the CPU seconds of all processes that ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def command_rows(
+    name: str, took: list[tuple[float, float]], bar_s: float | None = None
+) -> list[Row]:
+    """Return what both processes used in the cheapest run, and which part of it the command."""
+    command, plane = min(took, key=sum)
+    whole = command + plane
+    if bar_s is None:
+        row: Row = (name, f"{whole:.3f} s", "", True)
+    else:
+        row = bar_row(name, whole, bar_s)
+    return [row, ("  of it, the command", f"{command:.3f} s", "", True)]
 
 
 def one_large_pool(fleet: Fleet) -> list[Row]:
