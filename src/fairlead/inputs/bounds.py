@@ -28,6 +28,10 @@ MOST_MACHINES = 20_000
 # secret and what it joins with are in there, too.
 LARGEST_CONFIG = 3 << 20
 
+# Bytes of all else in a pool's document. Labels and taints are in what a machine fetches, too, and
+# every pass reads all of it.
+LARGEST_REST = 256 << 10
+
 # Bytes of what the platform adds to every one of them.
 LARGEST_PLATFORM = 512 << 10
 

@@ -6,6 +6,7 @@ from fairlead.contract.canonical import canonical_bytes
 from fairlead.inputs.bounds import (
     LARGEST_CONFIG,
     LARGEST_PLATFORM,
+    LARGEST_REST,
     LATEST,
     LONGEST_S,
     LONGEST_WINDOW_S,
@@ -65,6 +66,18 @@ def excessive_config(leaves: Leaves) -> Iterator[Complaint]:
         problem = f"found {size / MEBIBYTE:.1f} MiB in all, expected {allowed}"
         hint = "a machine fetches no larger config; put large files into its image"
         yield Complaint("spec.config", problem, hint)
+
+
+def excessive_rest(document: Mapping[str, Json]) -> Iterator[Complaint]:
+    """Say that a pool's document is larger than any needs to be, its configuration left out."""
+    spec = document.get("spec")
+    kept = spec.items() if isinstance(spec, Mapping) else ()
+    rest = {**document, "spec": {name: value for name, value in kept if name != "config"}}
+    size = len(canonical_bytes(rest))
+    if size > LARGEST_REST:
+        allowed = f"at most {LARGEST_REST // KIBIBYTE} KiB"
+        problem = f"found {size // KIBIBYTE} KiB beside config, expected {allowed}"
+        yield Complaint("spec", problem, "every machine fetches its labels and taints")
 
 
 def excessive_platform(leaves: Leaves) -> Iterator[Complaint]:

@@ -36,7 +36,12 @@ from fairlead.inputs.parse import (
 from fairlead.inputs.registry import why_not_carried_out
 from fairlead.inputs.shape import is_empty, kind_of
 from fairlead.inputs.user_intent import UserIntent
-from fairlead.proposal.amounts import excessive_config, excessive_platform, excessive_settings
+from fairlead.proposal.amounts import (
+    excessive_config,
+    excessive_platform,
+    excessive_rest,
+    excessive_settings,
+)
 from fairlead.proposal.complaint import Complaint
 from fairlead.proposal.hint import UNKNOWN_FIELD, close_name, field_hint
 from fairlead.proposal.left_out import left_out
@@ -123,6 +128,7 @@ def _pool_complaints(document: Mapping[str, Json], find_zone: FindZone) -> Itera
             yield from (
                 Complaint(problem.field, problem.text, is_strict=False) for problem in half.problems
             )
+    yield from excessive_rest(document)
     yield from _kubelet_complaints(document)
     yield from bent_documents(document.get("spec"))
     yield from left_out(document.get("spec"))

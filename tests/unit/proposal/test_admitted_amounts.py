@@ -44,6 +44,12 @@ EXCESSIVE: list[tuple[dict[str, Any], str, str]] = [
      "found 2000000, expected at most 20000"),
     ({"config": [{"kind": "Files", "files": [{"path": "/a", "content": "x" * (4 << 20)}]}]},
      "spec.config", "found 5.3 MiB in all, expected at most 3 MiB"),
+    ({"labels": {f"label-{number}": "x" * 60 for number in range(5_000)}},
+     "spec", "found 370 KiB beside config, expected at most 256 KiB"),
+    ({"rollout": {"canary": [1] * 200_000}},
+     "spec", "found 390 KiB beside config, expected at most 256 KiB"),
+    ({"description": "x" * 300_000},
+     "spec", "found 293 KiB beside config, expected at most 256 KiB"),
 ]  # fmt: skip
 
 
