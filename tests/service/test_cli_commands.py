@@ -556,6 +556,17 @@ def test_a_pool_on_delete_waits_for_its_owner(workers: Commands, tmp_path: Path)
     )
 
 
+def test_a_process_without_a_stdin_is_asked_nothing(
+    workers: Commands, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", None)
+
+    refused = workers.run("pool", "scale", "workers", "1")
+
+    assert refused.code == 2
+    assert refused.err.endswith("there is no terminal (use --yes)\n")
+
+
 def test_stdin_is_a_file_too(
     workers: Commands, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

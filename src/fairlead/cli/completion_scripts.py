@@ -15,6 +15,7 @@ import shtab
 
 from fairlead.cli.command_tree import actions_of, whole_parser
 from fairlead.cli.completion_names import SUBJECTS
+from fairlead.cli.flags import directory
 from fairlead.cli.main import NAMES_GO_TO
 
 # What an argument is called: which names are offered for it.
@@ -123,7 +124,7 @@ def _say(words: tuple[str, ...], action: Action) -> str:
     completer: shtab.CompleteType | None = None
     if kinds:
         completer = {"bash": function, "zsh": function, "fish": f"(__fairlead_names {kinds})"}
-    elif action.type is Path:
+    elif action.type in (Path, directory):
         completer = shtab.DIRECTORY if action.metavar == DIRECTORY else shtab.FILE
     if completer:
         action.complete = completer  # type: ignore[attr-defined]  # where shtab looks for it

@@ -17,7 +17,8 @@ def is_agreed(arguments: Namespace, question: str) -> bool:
     """Say whether to go on: --yes, or a yes at the terminal. Raises InputError without one."""
     if arguments.yes:
         return True
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+    # A process that is started without a stdin has none at all.
+    if not (sys.stdin and sys.stdin.isatty() and sys.stderr.isatty()):
         raise InputError(f"{question} needs an answer, and there is no terminal", hint="use --yes")
     try:
         # Whoever sees the question may press Ctrl-C before anything waits for an answer.

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
+from argparse import (
+    ArgumentParser,
+    ArgumentTypeError,
+    Namespace,
+    RawDescriptionHelpFormatter,
+)
 from pathlib import Path
 
 from fairlead.cli.cluster import add_cluster_flags
@@ -53,10 +58,17 @@ def add_state(parser: ArgumentParser) -> None:
     """Add which control plane is talked to."""
     parser.add_argument(
         "--state",
-        type=Path,
+        type=directory,
         metavar="DIR",
         help="the control plane that lives there (default: $FAIRLEAD_STATE, or the usual place)",
     )
+
+
+def directory(text: str) -> Path:
+    """Return a directory that was typed: nothing stands for the working directory elsewhere."""
+    if not text:
+        raise ArgumentTypeError("is empty, expected a directory")
+    return Path(text)
 
 
 def add_form(parser: ArgumentParser | _MutuallyExclusiveGroup) -> None:

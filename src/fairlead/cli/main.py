@@ -24,6 +24,7 @@ from fairlead.cli.parser import (
     find_command,
     meant,
     refuse_unknown_flags,
+    refuse_unusable,
 )
 from fairlead.errors import FairleadError, InputError, InvariantError
 
@@ -125,6 +126,7 @@ def _parsed(words: list[str]) -> int:
     if beyond:
         problem = f"found {beyond[0]!r} where nothing more is expected"
         raise UsageError(problem, command.prog, f"{command.prog} --help says more")
+    refuse_unusable(command, arguments)
     # Each command has flags for what it can do; what it asks for is the same for all.
     form = str(getattr(arguments, "form", None) or "")
     FORM.set(form)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import math
 import re
 
 from fairlead.errors import InputError
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 LONG_FLAG = re.compile(r"(--[A-Za-z][A-Za-z0-9-]*)(=.*)?", re.ASCII | re.DOTALL)
 MOST_CLOSE = 3
+MOST_DIGITS = 18
 
 
 class UsageError(InputError):
@@ -30,9 +32,50 @@ class UsageError(InputError):
 class Parser(argparse.ArgumentParser):
     """A parser that raises UsageError. Its commands have parsers of this class too."""
 
+    def __init__(self, *words: object, **named: object) -> None:
+        super().__init__(*words, **named)  # type: ignore[arg-type]  # as it takes them
+        # What argparse says of numbers has the names of our types in it, and takes nan and -5.
+        self.register("type", int, _whole_number)
+        self.register("type", float, _number)
+
     def error(self, message: str) -> None:  # type: ignore[override]  # it never returns there
         """Raise what argparse found, with where to read on."""
         raise UsageError(message, self.prog, f"{self.prog} --help says more")
+
+
+def _whole_number(text: str) -> int:
+    if not (text.isascii() and text.isdigit()) or len(text) > MOST_DIGITS:
+        raise argparse.ArgumentTypeError(f"found {text!r}, expected a whole number from 0")
+    return int(text)
+
+
+def _number(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not 0 <= number < math.inf:
+        raise argparse.ArgumentTypeError(f"found {text!r}, expected a number from 0")
+    return number
+
+
+def refuse_unusable(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:
+    """Raise UsageError for a name that is empty, and for text that no control plane can read."""
+    for action in parser._actions:  # noqa: SLF001
+        given = getattr(arguments, action.dest, None)
+        for text in given if isinstance(given, list) else [given]:
+            name = "/".join(action.option_strings) or str(action.metavar or action.dest)
+            if text == "" and not action.option_strings:
+                problem = f"argument {name}: is empty, expected a name"
+            elif isinstance(text, str) and not text.isascii() and _has_surrogates(text):
+                problem = f"argument {name}: found {text!r}, which is not UTF-8"
+            else:
+                continue
+            raise UsageError(problem, parser.prog, f"{parser.prog} --help says more")
+
+
+def _has_surrogates(text: str) -> bool:
+    return text.encode("utf-8", "ignore").decode() != text
 
 
 def groups_of(

@@ -80,7 +80,9 @@ def _count(value: Json, path: str) -> int:
     if isinstance(value, float) and value.is_integer():
         value = int(value)  # Kubernetes clients may give 3.0 for 3
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= LARGEST_NUMBER:
-        raise InputError(f"found {kind_of(value)}, expected a whole number from 0", field=path)
+        is_large = isinstance(value, int) and value > LARGEST_NUMBER
+        expected = f"at most {LARGEST_NUMBER}" if is_large else "a whole number from 0"
+        raise InputError(f"found {kind_of(value)}, expected {expected}", field=path)
     return value
 
 

@@ -132,7 +132,10 @@ def test_flags_of_one_command_stay_where_they_are() -> None:
         (["xyzzy"], "there is no command 'xyzzy' (fairlead --help lists what there is)"),
         (["plan", "--fiel", "x"], "plan: there is no flag --fiel (did you mean --file or"),
         (["pool", "list", "--jsno=1"], "pool list: there is no flag --jsno (did you mean --json?"),
-        (["pool", "scale", "workers", "many"], "pool scale: argument N: invalid int value: 'many'"),
+        (
+            ["pool", "scale", "workers", "many"],
+            "pool scale: argument N: found 'many', expected a whole number from 0",
+        ),
         (["pool", "list", "x"], "pool list: found 'x' where nothing more is expected"),
     ],
     ids=" ".join,
@@ -220,3 +223,49 @@ def test_help_loads_nothing_that_takes_long(words: list[str]) -> None:
     loaded = set(re.findall(r"import time:.*\| +(\S+)", ran.stderr))
     assert loaded & DEAR == set()
     assert "usage: fairlead" in ran.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["pool", "show", ""], "argument NAME: is empty, expected a name"),
+        (["pool", "show", "\udcff"], r"argument NAME: found '\udcff', which is not UTF-8"),
+        (["platform", "set", "a=\udcff"], "which is not UTF-8"),
+        (
+            ["pool", "pause", "w", "--until", "\udcff"],
+            r"argument --until: found '\udcff', which is not UTF-8",
+        ),
+        (["pool", "scale", "w", "abc"], "argument N: found 'abc', expected a whole number from 0"),
+        (["logs", "m", "--tail", "-5"], "found '-5', expected a whole number from 0"),
+        (["logs", "m", "--tail", "9" * 5000], "expected a whole number from 0"),
+        (["rollout", "watch", "w", "--timeout", "nan"], "found 'nan', expected a number from 0"),
+        (["--state", "", "pool", "list"], "argument --state: is empty, expected a directory"),
+        (["plan", "-f", "/dev/zero"], "is larger than 64 MiB, which no document may be"),
+    ],
+)
+def test_words_that_mean_nothing_are_refused_by_name(
+    words: list[str], says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_command(words) == 2
+
+    assert says in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["plan", "-f", "-"],
+        ["apply", "-"],
+        ["timeline", "show", "-"],
+        ["userdata", "inspect", "-"],
+        ["userdata", "render", "--format", "boothook", "--config", "-"],
+    ],
+)
+def test_a_closed_stdin_is_said(
+    words: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", None)
+
+    assert run_command(words) == 2
+
+    assert capsys.readouterr().err == "fairlead: stdin: is closed, expected a document\n"

@@ -74,6 +74,8 @@ def test_a_problem_of_intent_names_its_field(
     [
         ({"replicas": -1}, "spec.replicas",
          "found the number -1, expected a whole number from 0"),
+        ({"replicas": 9999999999}, "spec.replicas",
+         "found the number 9999999999, expected at most 2147483647"),
         ({"management": {"maxSurge": "120%"}}, "spec.management.maxSurge",
          "found the text '120%', expected 2 or 25%"),
         ({"timeouts": {"drain": 5}}, "spec.timeouts.drain",

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from fairlead.cli.confirm import DECLINED, is_agreed
 from fairlead.cli.failure import print_error
-from fairlead.cli.flags import add_form
+from fairlead.cli.flags import add_form, directory
 from fairlead.cli.output import STATE_PATH
 from fairlead.cli.request import write_json
 from fairlead.cli.screens.show import is_terminal
@@ -101,7 +101,7 @@ def add_down(parser: ArgumentParser) -> None:
 def _add_state(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--state",
-        type=Path,
+        type=directory,
         metavar="DIR",
         help="state directory (default: $FAIRLEAD_STATE, else ~/.local/state/fairlead)",
     )

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from fairlead.cli.failure import print_error
 from fairlead.cli.files.private_file import write_private
+from fairlead.cli.files.typed_file import read_typed_file
 from fairlead.cli.flags import add_form
 from fairlead.cli.request import write_json
 from fairlead.cli.screens.inspection import inspection_blocks, inspection_fields
@@ -113,7 +114,7 @@ def _inline_delivery(arguments: Namespace) -> Delivery:
         raise InputError("--report needs --fetch: only a boot document names whom to tell")
     if arguments.config is None:
         raise InputError("--config FILE is needed, or --fetch")
-    config = _read(arguments.config)
+    config = read_typed_file(arguments.config)
     # First, because a NUL is not JSON either, and this message is the better one.
     refuse_nul(config)
     try:
@@ -164,7 +165,7 @@ def _features_of(words: list[str]) -> dict[str, str]:
 
 
 def _inspect(arguments: Namespace) -> int:
-    inspection = inspect_user_data(_read(arguments.file))
+    inspection = inspect_user_data(read_typed_file(arguments.file))
     if arguments.json:
         write_json(inspection_fields(inspection))
     else:
@@ -175,10 +176,6 @@ def _inspect(arguments: Namespace) -> int:
 def _cse_command(arguments: Namespace) -> int:
     sys.stdout.write(cse_command(arguments.layout) + "\n")
     return 0
-
-
-def _read(path: Path) -> bytes:
-    return sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()
 
 
 def _read_text(path: Path) -> str:

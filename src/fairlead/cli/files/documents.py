@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fairlead.cli.files.listed_error import ListedError
+from fairlead.cli.files.typed_file import read_typed_file
 from fairlead.cli.files.yaml_values import YamlDocument, parse_yaml, plain_value
 from fairlead.contract.visible_text import visible
 from fairlead.errors import InputError
@@ -76,10 +77,8 @@ class _Problem:
 
 def read_documents(path: Path) -> list[Document]:
     """Return the documents of a file. Raises InputError that lists everything wrong with it."""
-    if str(path) == "-":
-        return parse_documents(sys.stdin.buffer.read(), "stdin")
     try:
-        return parse_documents(path.read_bytes(), path)
+        return parse_documents(read_typed_file(path), "stdin" if str(path) == "-" else path)
     except FileNotFoundError as error:
         hint = "examples/pool.yaml of the project is one to start from"
         raise InputError("no such file", field=str(path), hint=hint) from error

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from fairlead.answers.saved_plan import SavedPlan
 from fairlead.answers.text import decode, plain
 from fairlead.cli.clock import present
 from fairlead.cli.files.private_file import write_private
+from fairlead.cli.files.typed_file import read_typed_file
 from fairlead.contract.json_text import encode_json
 from fairlead.errors import InputError
 from fairlead.inputs.leaf import Json
@@ -32,7 +32,7 @@ def save_plan(path: Path, documents: Sequence[Json], proposed: Proposed) -> None
 def read_plan(path: Path) -> SavedPlan:
     """Return a plan that was saved. Raises InputError by field."""
     try:
-        text = sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()
+        text = read_typed_file(path)
     except FileNotFoundError as error:
         raise InputError("no such file", field=str(path), hint=HINT) from error
     try:

@@ -12,6 +12,7 @@ from fairlead.boots.draw_page import draw_page
 from fairlead.boots.draw_svg import draw_svg
 from fairlead.boots.draw_text import draw_comparison, draw_text
 from fairlead.boots.medians import median_timeline, medians_fields, medians_of
+from fairlead.cli.files.typed_file import read_typed_file
 from fairlead.cli.request import write_json
 from fairlead.cli.screens.blocks import line
 from fairlead.cli.screens.show import write_blocks
@@ -70,7 +71,7 @@ def read_boots(path: Path) -> list[BootTimeline]:
 
 def _read_file(path: Path) -> list[BootTimeline]:
     try:
-        text = sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()
+        text = read_typed_file(path)
     except FileNotFoundError as error:
         raise InputError(
             "no such file",
