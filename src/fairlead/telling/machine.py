@@ -143,7 +143,8 @@ def _why_not(thought: Thought) -> str:
 def _stays(machine: Machine, seen: Snapshot, thought: Thought, now: datetime) -> str:
     held = record_after(seen, thought).held
     if failure := failure_of(machine, thought.policy, now):
-        return f"{machine.name} failed: {failure}; nothing replaces it{_why_not(thought)}."
+        said = f"{machine.name} failed: {failure}; nothing replaces it{_why_not(thought)}."
+        return f"{said} fairlead machine delete {machine.name} lets its pool make another."
     if held and machine.booted not in ("", machine.revision):
         return f"{machine.name} stays: it booted with platform changes that its siblings wait for."
     if held:

@@ -528,7 +528,8 @@ def test_a_machine_that_failed_says_of_what_and_who_acts() -> None:
     world = settled_world()
     world.fail("workers-3", "disk is gone")
     assert sentence_of(world, "workers-3") == (
-        "workers-3 failed: disk is gone; nothing replaces it, and autoRepair is off."
+        "workers-3 failed: disk is gone; nothing replaces it, and autoRepair is off. "
+        "fairlead machine delete workers-3 lets its pool make another."
     )
 
     edit(world, autoRepair=True)
