@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from fairlead.answers.words import Phase
+from fairlead.contract.json_text import encode_json
 from service.cli_plane import Commands, command_plane
 from service.stored_plane import StoredPlane
 from shared_cases import REPOSITORY
@@ -454,8 +455,6 @@ def test_a_machine_draws_its_boot_from_the_report_that_it_sent(
 ) -> None:
     name = workers.machines()[0]
     before = workers.run("timeline", name)
-    from fairlead.contract.json_text import encode_json
-
     report = encode_json(make_fields()).encode()
     workers.app.call(lambda: workers.plane.world.machines.write_report(name, report))
     after = workers.run("timeline", name, "--width", "100")
@@ -474,6 +473,24 @@ def test_a_machine_draws_its_boot_from_the_report_that_it_sent(
     fields = workers.json("timeline", name)
     assert fields["machine"] == name
     assert fields["boot"]["verdict"] == "provisioned 1.90 s after PID 1"
+
+
+def test_a_drawn_boot_tells_paths_as_the_machine_has_them(
+    workers: Commands, tmp_path: Path
+) -> None:
+    name = workers.machines()[0]
+    disk = workers.plane.directory.path / "machines" / name / "root"
+    fields = make_fields()
+    fields["stages"][0] = ["find-programs", 1, 1, "stopped", f"Is a directory: '{disk}/etc/x'"]
+    report = encode_json(fields).encode()
+    workers.app.call(lambda: workers.plane.world.machines.write_report(name, report))
+
+    told = workers.run("timeline", name).out
+    workers.run("timeline", name, "--html", str(tmp_path / "boot.html"))
+
+    assert "agent/find-programs stopped: Is a directory: '/etc/x'" in told
+    assert "Is a directory: '/etc/x'" in (tmp_path / "boot.html").read_text()
+    assert str(disk) not in told + (tmp_path / "boot.html").read_text()
 
 
 def test_a_pool_is_deleted_with_its_machines_and_only_with_yes(workers: Commands) -> None:

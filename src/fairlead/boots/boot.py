@@ -171,6 +171,20 @@ def _parse_boot(value: Any) -> BootReport:
     return parse_report(encode_json(fields).encode())
 
 
+def with_own_causes(timeline: BootTimeline) -> BootTimeline:
+    """Return the timeline with each cause at the span that it is of, and not at wholes as well."""
+    spans = tuple(_with_own_cause(span, timeline.spans) for span in timeline.spans)
+    return replace(timeline, spans=spans)
+
+
+def _with_own_cause(span: Span, spans: Iterable[Span]) -> Span:
+    for part in spans:
+        is_part = part.depth > span.depth and part.path[: len(span.path)] == span.path
+        if is_part and part.cause and span.cause.endswith(part.cause):
+            return replace(span, cause=span.cause.removesuffix(part.cause).rstrip(": "))
+    return span
+
+
 def boot_timeline_of(report: BootReport) -> BootTimeline:
     """Return the timeline of a report. Never raises: what is not a time is left out."""
     clock, boot = report.facts.get("clock"), report.facts.get("boot")

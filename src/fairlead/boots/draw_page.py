@@ -7,7 +7,7 @@ bars as rows of a list instead.
 
 from __future__ import annotations
 
-from fairlead.boots.boot import OWNERS, BootTimeline, Span, duration
+from fairlead.boots.boot import OWNERS, BootTimeline, Span, duration, with_own_causes
 from fairlead.boots.draw_svg import (
     COLOURS,
     FONT,
@@ -56,6 +56,7 @@ svg,table.spans{{display:none}}ol.bars,p.owners{{display:block}}}}
 
 def draw_page(timeline: BootTimeline) -> str:
     """Return the page."""
+    timeline = with_own_causes(timeline)
     rows = "\n".join(_row(span) for span in timeline.spans)
     bars = "\n".join(_bar(span, timeline) for span in timeline.spans)
     failed = " failed" if any(has_failed(span) for span in timeline.spans) else ""
@@ -98,6 +99,8 @@ def _owners() -> str:
 
 
 def _marks(timeline: BootTimeline) -> str:
+    if not timeline.marks:
+        return ""
     rows = "\n".join(
         f"<tr><td>{xml_text(mark.name)}</td><td>{xml_text(mark.owner)}</td>"
         f'<td class="n">{duration(mark.at_ms)}</td></tr>'

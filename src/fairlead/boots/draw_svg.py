@@ -20,6 +20,7 @@ from fairlead.boots.boot import (
     Mark,
     Span,
     duration,
+    with_own_causes,
 )
 from fairlead.contract.boot_report import DONE, SKIPPED, STOPPED, UNFINISHED
 from fairlead.contract.visible_text import visible, without_errno
@@ -53,6 +54,7 @@ FONT = "ui-sans-serif, system-ui, 'Segoe UI', Helvetica, Arial, sans-serif"
 
 def draw_svg(timeline: BootTimeline) -> str:
     """Return the drawing as an XML document."""
+    timeline = with_own_causes(timeline)
     scale = _Scale(timeline.begin_ms, timeline.end_ms)
     lanes = _lanes(timeline.marks, scale)
     top = HEADER + (max(lanes, default=-1) + 1) * LANE + 14

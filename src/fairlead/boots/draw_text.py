@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from textwrap import wrap
 
-from fairlead.boots.boot import BootTimeline, Mark, Span, duration
+from fairlead.boots.boot import BootTimeline, Mark, Span, duration, with_own_causes
 from fairlead.boots.compare import MARK, Difference
 from fairlead.contract.boot_report import DONE, SKIPPED, STOPPED, UNFINISHED
 from fairlead.contract.visible_text import visible, without_errno
@@ -37,6 +37,7 @@ SLIVER_MS = 1.0
 
 def draw_text(timeline: BootTimeline, width: int, *, shows_all: bool = False) -> str:
     """Return the waterfall, no line longer than `width` (at least LEAST_WIDTH) characters."""
+    timeline = with_own_causes(timeline)
     width = max(width, LEAST_WIDTH)
     is_narrow = width < NARROW
     spans = [span for span in timeline.spans if shows_all or not _is_sliver(span)]
@@ -81,7 +82,8 @@ def _why(timeline: BootTimeline, width: int) -> list[str]:
     """Return in full why the boot stopped: beside a bar there is room for a word or two."""
     lines = []
     for span in timeline.spans:
-        if span.outcome == STOPPED and span.cause:
+        # The verdict, two lines above the bars, is why the whole stopped.
+        if span.outcome == STOPPED and span.cause and not timeline.verdict.startswith(span.cause):
             said = f"{'/'.join(span.path)} stopped: {span.cause}"
             lines += wrap(printable(said), width, initial_indent="  ", subsequent_indent="    ")
     return lines

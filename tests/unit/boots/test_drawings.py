@@ -162,6 +162,38 @@ def test_a_short_part_that_stopped_is_shown_with_its_cause() -> None:
     )
 
 
+def failed_step() -> BootTimeline:
+    """A boot that a step of a stage stopped, as the agent reports it: three times."""
+    fields = make_fields()
+    fields["exit"] = 241
+    fields["stages"] = [
+        ["provision", 1.0, 9.0, "stopped", "step kubelet-config: the disk is full"],
+        ["provision/kubelet-config", 2.0, 8.0, "stopped", "the disk is full"],
+    ]
+    return timeline_of(fields)
+
+
+def test_the_cause_of_a_stopped_part_is_told_once() -> None:
+    told = draw_text(failed_step(), 80)
+    page = draw_page(failed_step())
+
+    assert "\nfailed with exit code 241 " in told
+    assert told.endswith(
+        "  agent/provision stopped: step kubelet-config\n"
+        "  agent/provision/kubelet-config stopped: the disk is full\n"
+    )
+    assert page.count('<div class="why">') == 3
+    assert page.count('<div class="why">the disk is full</div>') == 1
+    assert '<div class="why">step kubelet-config</div>' in page
+
+
+def test_a_page_without_marks_has_no_table_of_them() -> None:
+    bare = replace(failed_step(), marks=())
+
+    assert "<th>reached</th>" in draw_page(failed_step())
+    assert "<th>reached</th>" not in draw_page(bare)
+
+
 def test_a_comparison_is_a_table_with_the_largest_first() -> None:
     found = compare_boots([timeline_of(make_fields())], [timeline_of(make_trixie())])
 

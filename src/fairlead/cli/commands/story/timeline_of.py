@@ -16,7 +16,7 @@ from fairlead.boots.draw_svg import draw_svg
 from fairlead.boots.draw_text import draw_text
 from fairlead.cli.commands.story.timeline_files import drawing_width, write_drawing
 from fairlead.cli.request import find_subject, plane_of, write_json
-from fairlead.cli.screens.blocks import line
+from fairlead.cli.screens.blocks import line, shown
 from fairlead.cli.screens.machine import event_story, story_blocks, story_of
 from fairlead.cli.screens.show import write_blocks
 from fairlead.contract.json_text import encode_json
@@ -37,7 +37,9 @@ def run_of(arguments: Namespace) -> int:
         write_json({"machine": found.name, "boot": fields, "events": plain(found.events)})
         return 0
     if boot:
-        sys.stdout.write(draw_text(boot, drawing_width(arguments), shows_all=arguments.all))
+        sys.stdout.write(
+            draw_text(as_shown(boot), drawing_width(arguments), shows_all=arguments.all)
+        )
     else:
         write_blocks([line(no_boot(found))])
     write_blocks([line(), *story_blocks(story_of(found))])
@@ -55,9 +57,9 @@ def _write_boot(arguments: Namespace, machine: MachineDetail, boot: BootTimeline
     if boot is None:
         raise InputError(no_boot(machine))
     if arguments.svg:
-        write_drawing(arguments.svg, draw_svg(boot))
+        write_drawing(arguments.svg, draw_svg(as_shown(boot)))
     if arguments.html:
-        write_drawing(arguments.html, draw_page(boot))
+        write_drawing(arguments.html, draw_page(as_shown(boot)))
     return 0
 
 
@@ -67,6 +69,12 @@ def boot_of(machine: MachineDetail) -> BootTimeline | None:
         return None
     boot = boot_timeline_of(parse_boots(encode_json(machine.report).encode())[-1])
     return replace(boot, title=f"{machine.name} of the pool {machine.pool}, {boot.title}")
+
+
+def as_shown(boot: BootTimeline) -> BootTimeline:
+    """Return a boot with its causes as every screen tells them: without our own directories."""
+    spans = tuple(replace(span, cause=shown(span.cause)) for span in boot.spans)
+    return replace(boot, spans=spans)
 
 
 def _show_pool(client: Questions, arguments: Namespace) -> int:
