@@ -31,7 +31,7 @@ from fairlead.kube.resource import MACHINES, NODE_POOLS
 from fairlead.kube.secrets import LostRevisionError
 from fairlead.kube.shown.event_copies import EventCopies
 from fairlead.kube.shown.hotfixes import Around, HotfixCopies
-from fairlead.kube.status import unreached_condition
+from fairlead.kube.status import PASS_FAILED, REFUSED, unreached_condition
 from fairlead.kube.world import KubeWorld, within
 
 LEASE = "fairlead-operator"
@@ -310,7 +310,8 @@ class Operator:
         if unreached is None:
             world.pools.flush(pool)
             return wake
-        world.pools.flush(pool, unreached_condition(str(unreached), self._now()))
+        says = unreached_condition(unreached.reason, str(unreached), self._now())
+        world.pools.flush(pool, says)
         again = self._now() + timedelta(seconds=unreached.seconds)
         return min(wake, again) if wake else again
 
@@ -329,7 +330,7 @@ class Operator:
         self._tell(f"{pool}: {says}; again in {seconds:.1f} s")
         if isinstance(error, UnavailableError):
             return  # the cluster's trouble and not the pool's; nobody would take the word either
-        reason = "Refused" if isinstance(error, InputError) else "PassFailed"
+        reason = REFUSED if isinstance(error, InputError) else PASS_FAILED
         try:
             with self.world.copies.one_look():
                 self.world.pools.write_failure(pool, reason, says, self._now())

@@ -49,6 +49,7 @@ from fairlead.kube.said import asker_of
 from fairlead.kube.secrets import revisions_in
 from fairlead.kube.status import (
     failed_status,
+    is_failed,
     kept_condition,
     of_controller,
     of_edge,
@@ -90,6 +91,8 @@ class KubePools:
         self.read_control_plane: Callable[[Object], ControlPlane] = noted_control_plane
         # Takes away what machines of a pool were made from, once all of them are gone.
         self.let_go: Callable[[str], None] = _nothing
+        # What is to be said of a pool once all of it is done, where the last pass could not do it.
+        self._unsaid: dict[str, Object] = {}
 
     # What is declared.
 
@@ -164,14 +167,26 @@ class KubePools:
     def write_outcome(
         self, pool: str, record: PoolRecord | None, status: PoolStatus | None
     ) -> None:
-        """Replace record, status and events, all or none; None leaves one as it is."""
+        """
+        Replace record, status and events, all or none; None leaves one as it is.
+
+        After a pass that failed the status waits for the end of this one: what stopped that may
+        stop this, and a pool is not settled and blocked in turn.
+        """
         found = self._read(pool)
-        written = dict(found.get("status") or {})
+        known = found.get("status") or {}
+        written = dict(known)
         if record is not None:
             written["record"] = self._kept_record(pool, record)
-        if status is not None:
-            written |= status_fields(status, found)
-            written["conditions"] += of_edge(self._status(pool).get("conditions") or ())
+        said = {} if status is None else status_fields(status, found)
+        if said:
+            said["conditions"] += of_edge(known.get("conditions") or ())
+        if said and is_failed(known):
+            self._unsaid[pool] = said
+            if record is None:
+                return
+        else:
+            written |= said
         written["conditions"] = stamped_by_pass(written.get("conditions") or (), found)
         # A further pass would find what this one found, and write nothing: steps that follow are
         # writes of other objects, which wake the pool. Another record may lead on to more.
@@ -179,13 +194,15 @@ class KubePools:
 
     def write_failure(self, pool: str, reason: str, says: str, now: datetime) -> None:
         """Say in the status why the last pass could not be ended; once, while it stays the same."""
+        self._unsaid.pop(pool, None)
         found = self._copies.find(NODE_POOLS, *split(pool))
         if found is not None:
             known = dict(found.get("status") or {})
             written = failed_status(found, reason, says, now)
             is_told = known.get("observedGeneration") == found["metadata"]["generation"]
             if written != known or not is_told:
-                self._write_status(pool, found, written)
+                # It is due again anyway, ever more rarely: its own failure wakes it no sooner.
+                self._write_status(pool, found, written, is_last=True)
 
     def find_unreached(self, pool: str) -> str:
         """Return why nodes of a pool cannot be told anything, or ''."""
@@ -200,10 +217,11 @@ class KubePools:
         What nothing names any more goes here and not with the pair or record that named it: a
         pass that is killed in between leaves it to the next one.
         """
+        unsaid = self._unsaid.pop(pool, {})
         found = self._copies.find(NODE_POOLS, *split(pool))
         if found is None:
             return
-        status = found.get("status") or {}
+        status = (found.get("status") or {}) | unsaid
         told = {
             "observedGeneration": found["metadata"]["generation"],
             "conditions": stamped_by_pass(with_reach(status, unreached), found),
@@ -211,7 +229,7 @@ class KubePools:
             "controlPlaneVersion": self.read_control_plane(found).version,
         }
         known = {"conditions": [], "fixes": [], "controlPlaneVersion": "", **status}
-        if self._journal.has_untold(pool) or known != known | told:
+        if self._journal.has_untold(pool) or unsaid or known != known | told:
             self._write_status(pool, found, status | told, is_last=True)
         self._revisions.let_go(pool, self._named(pool))
 

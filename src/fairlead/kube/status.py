@@ -16,6 +16,10 @@ from fairlead.kube.names import POOL_LABEL
 # The condition that says whether the operator can go on with a pool.
 GOES_ON = "ReconciliationActive"
 
+# Why it cannot: what is declared, or what stands in a cluster, is refused; anything else.
+REFUSED, PASS_FAILED = "Refused", "PassFailed"
+FAILED = frozenset({REFUSED, PASS_FAILED})
+
 # What no pass thinks about, and only this edge knows: there while it is False.
 REACHED = "ReachedWorkloadCluster"
 
@@ -59,12 +63,12 @@ def of_edge(conditions: Iterable[Object]) -> list[Object]:
     return [one for one in conditions if one["type"] == REACHED]
 
 
-def unreached_condition(says: str, now: datetime) -> Object:
-    """Return the condition of a pool some of whose nodes are in a cluster that does not answer."""
+def unreached_condition(reason: str, says: str, now: datetime) -> Object:
+    """Return the condition of a pool some of whose nodes could not be told something."""
     return {
         "type": REACHED,
         "status": "False",
-        "reason": "NoAnswer",
+        "reason": reason,
         "message": shortened(says, LONGEST_MESSAGE),
         "lastTransitionTime": _whole_second(now.astimezone(UTC).isoformat()),
     }
@@ -118,6 +122,12 @@ def failed_status(found: Object, reason: str, says: str, now: datetime) -> Objec
         "sentence": message,
         "conditions": _stamped([conditions[kind] for kind in sorted(conditions)], found, {GOES_ON}),
     }
+
+
+def is_failed(status: Object) -> bool:
+    """Say whether a status says that the last pass could not be ended."""
+    told = (one for one in status.get("conditions") or () if one["type"] == GOES_ON)
+    return any(one["reason"] in FAILED for one in told)
 
 
 def kept_condition(condition: Object) -> Object:

@@ -128,6 +128,29 @@ def test_a_node_that_is_missing_is_told_and_its_cluster_is_asked_for_others(
     assert (has_settings(joined, "first"), has_settings(joined, "second")) == (False, True)
 
 
+def test_a_node_that_takes_no_such_label_is_told_and_the_pass_goes_on(joined: OneOperator) -> None:
+    picky = ObjectServer()
+    picky.put(NODES, "first", spec={})
+    picky.put(NODES, "second", spec={})
+    picky.reply = lambda method, path, _: (
+        (422, {"message": "a valid label must"}, False)
+        if (method, path.partition("?")[0]) == ("PUT", "/api/v1/nodes/first")
+        else (200, {}, False)
+    )
+    with workload_cluster(joined, picky):
+        joined.passes(3)
+
+        told = joined.condition("ReachedWorkloadCluster")
+        assert (told["status"], told["reason"]) == ("False", "Refused")
+        assert told["message"] == (
+            "the cluster c refuses labels or taints: /api/v1/nodes/first: a valid label must "
+            "(status 422)"
+        )
+        assert (has_settings(joined, "first"), has_settings(joined, "second")) == (False, True)
+        assert (joined.operator.counted.failures, joined.said) == (0, [])
+        assert joined.passes(2) == []
+
+
 def test_a_cluster_is_left_alone_for_longer_each_time_it_does_not_answer() -> None:
     with one_operator() as one:
         clock = [0.0]

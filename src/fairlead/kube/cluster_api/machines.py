@@ -35,6 +35,7 @@ from fairlead.kube.cluster_api.infrastructure import Infrastructure
 from fairlead.kube.cluster_api.not_applied import NOT_APPLIED
 from fairlead.kube.cluster_api.workload import (
     FIRST_SILENT_S,
+    LONGEST_SILENT_S,
     NoNodeError,
     UnreachedError,
     Workloads,
@@ -145,7 +146,8 @@ class KubeMachines:
         Give a running machine its labels, taints and timeouts.
 
         One that has not joined yet gets them with its config, and again here once it has. A cluster
-        that does not answer keeps nothing else of a pass waiting: see take_unreached.
+        that does not answer, or takes none of it, keeps nothing else of a pass waiting: see
+        take_unreached.
         """
         found = self._machine(name)
         node = ((found or {}).get("status") or {}).get("nodeRef", {}).get("name", "")
@@ -159,6 +161,11 @@ class KubeMachines:
             self._unreached[owner_of(found)] = error
         except NoNodeError as error:
             self._unreached[owner_of(found)] = UnreachedError(str(error), FIRST_SILENT_S)
+        except InputError as error:
+            says = f"the cluster {found['spec']['clusterName']} refuses labels or taints: {error}"
+            self._unreached[owner_of(found)] = UnreachedError(
+                says, LONGEST_SILENT_S, reason="Refused"
+            )
         else:
             self._annotate(found, {SETTINGS: render_value(settings)})
 

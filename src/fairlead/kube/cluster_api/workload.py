@@ -45,14 +45,16 @@ FIRST_SILENT_S, LONGEST_SILENT_S = 15.0, 120.0
 
 class UnreachedError(UnavailableError):
     """
-    A cluster that machines join cannot be asked. seconds: after which it is asked again.
+    A cluster that machines join could not be told something.
 
-    why: what keeps it, without what waits for it.
+    seconds: after which it is asked again. why: what keeps it, without what waits for it. reason:
+    in a word, for conditions.
     """
 
-    def __init__(self, why: str, seconds: float, waits: str = "") -> None:
+    def __init__(self, why: str, seconds: float, waits: str = "", reason: str = "NoAnswer") -> None:
         self.why = why
         self.seconds = seconds
+        self.reason = reason
         super().__init__(f"{why}. {waits}" if waits else why)
 
 
