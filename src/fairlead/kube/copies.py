@@ -192,7 +192,8 @@ class Copies:
         Make these fields so, over exactly what this thread sees of the object.
 
         is_last: nothing follows from it, so that it wakes no pool when the watch brings it.
-        Raises ConflictError if another one is there, or one although none was seen.
+        Raises ConflictError if another one is there, or one although none was seen; InputError if
+        that one is of others.
         """
         metadata = wanted["metadata"]
         seen = self.find(resource, metadata.get("namespace", ""), metadata["name"])
@@ -202,8 +203,24 @@ class Copies:
         wanted = {**wanted, "metadata": {**metadata, **expected}}
         informer = self._informers[resource]
         with informer.holding_back(key_of(wanted)) if is_last else nullcontext():
-            written = self.client.apply(resource, wanted, subresource)
+            try:
+                written = self.client.apply(resource, wanted, subresource)
+            except ConflictError:
+                if seen is None:
+                    self._refuse_taken(resource, metadata)
+                raise
             return self._noted(resource, written, is_last=is_last)
+
+    def _refuse_taken(self, resource: Resource, metadata: Object) -> None:
+        """Raise InputError if somebody else has an object of this name that no copy shows."""
+        namespace, name = metadata.get("namespace", ""), metadata["name"]
+        found, _ = self.client.list_all(resource, namespace, fields=f"metadata.name={name}")
+        labels = metadata.get("labels") or {}
+        if any(_lacks(one, labels) for one in found):
+            raise InputError(
+                f"{resource.kind} {name} in {namespace} is there and not ours",
+                hint="rename the pool, or delete what has its name",
+            )
 
     def delete(self, resource: Resource, found: Object) -> None:
         """Delete this very object; one that is gone is no error."""
@@ -262,6 +279,11 @@ def _waking(wake: Callable[[str], None], selection: Selection) -> Callable[[Obje
             wake(group)
 
     return on_change
+
+
+def _lacks(found: Object, labels: Object) -> bool:
+    """Say whether an object has not all of these labels."""
+    return not labels.items() <= (found["metadata"].get("labels") or {}).items()
 
 
 def newest_first(objects: Iterable[Object]) -> list[Object]:

@@ -31,7 +31,7 @@ from fairlead.kube.resource import MACHINES, NODE_POOLS
 from fairlead.kube.secrets import LostRevisionError
 from fairlead.kube.shown.event_copies import EventCopies
 from fairlead.kube.shown.hotfixes import Around, HotfixCopies
-from fairlead.kube.status import PASS_FAILED, REFUSED, unreached_condition
+from fairlead.kube.status import EDGE_GOES_ON, PASS_FAILED, REACHED, REFUSED, edge_condition
 from fairlead.kube.world import KubeWorld, within
 
 LEASE = "fairlead-operator"
@@ -306,14 +306,16 @@ class Operator:
             raise ConflictError(
                 f"a pair was dropped that another operator left: {error}"
             ) from error
-        unreached = world.machines.take_unreached(pool)
-        if unreached is None:
-            world.pools.flush(pool)
-            return wake
-        says = unreached_condition(unreached.reason, str(unreached), self._now())
-        world.pools.flush(pool, says)
-        again = self._now() + timedelta(seconds=unreached.seconds)
-        return min(wake, again) if wake else again
+        told, unreached = [], world.machines.take_unreached(pool)
+        if paused := world.machines.find_pause(pool):
+            told.append(edge_condition(EDGE_GOES_ON, "Paused", paused, self._now()))
+        if unreached is not None:
+            reason, says = unreached.reason, str(unreached)
+            told.append(edge_condition(REACHED, reason, says, self._now()))
+            again = self._now() + timedelta(seconds=unreached.seconds)
+            wake = min(wake, again) if wake else again
+        world.pools.flush(pool, told)
+        return wake
 
     def _failed(self, pool: str, error: Exception) -> None:
         """Try again later, and say why: a conflict only if it stays one, it is everyday life."""

@@ -8,7 +8,7 @@ that the pass looked at: of two operators that act at once, the second is refuse
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
@@ -55,7 +55,7 @@ from fairlead.kube.status import (
     of_edge,
     stamped_by_pass,
     status_fields,
-    with_reach,
+    with_edge,
 )
 from fairlead.payload.pool_secrets import PoolSecrets, named_in, put_secrets, why_unfit
 from fairlead.revision.revision import Revision
@@ -205,15 +205,15 @@ class KubePools:
                 self._write_status(pool, found, written, is_last=True)
 
     def find_unreached(self, pool: str) -> str:
-        """Return why nodes of a pool cannot be told anything, or ''."""
+        """Return why its edge cannot act for a pool, or nodes of it cannot be told, or ''."""
         found = of_edge(self._status(pool).get("conditions") or ())
         return " ".join(one["message"] for one in found)
 
-    def flush(self, pool: str, unreached: Object | None = None) -> None:
+    def flush(self, pool: str, edge: Iterable[Object] = ()) -> None:
         """
         End a pass: write what was told after its outcome, and which generation it was about.
 
-        unreached: the condition of a pool whose nodes could not be told something.
+        edge: conditions that only this edge knows of.
         What nothing names any more goes here and not with the pair or record that named it: a
         pass that is killed in between leaves it to the next one.
         """
@@ -224,7 +224,7 @@ class KubePools:
         status = (found.get("status") or {}) | unsaid
         told = {
             "observedGeneration": found["metadata"]["generation"],
-            "conditions": stamped_by_pass(with_reach(status, unreached), found),
+            "conditions": stamped_by_pass(with_edge(status.get("conditions") or (), edge), found),
             "fixes": self._fixes_of(pool),
             "controlPlaneVersion": self.read_control_plane(found).version,
         }

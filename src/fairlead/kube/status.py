@@ -22,6 +22,8 @@ FAILED = frozenset({REFUSED, PASS_FAILED})
 
 # What no pass thinks about, and only this edge knows: there while it is False.
 REACHED = "ReachedWorkloadCluster"
+EDGE_GOES_ON = "ClusterAPIActive"
+OF_EDGE = frozenset({REACHED, EDGE_GOES_ON})
 
 # What the rest of a status is before any pass has ended.
 NOTHING_YET = {"version": "", "updated": 0, "available": 0, "replicas": 0, "desired": 0}
@@ -55,18 +57,28 @@ def status_fields(status: PoolStatus, found: Object) -> Object:
 
 def of_controller(conditions: Iterable[Object]) -> list[Object]:
     """Return those conditions that the controller wrote."""
-    return [one for one in conditions if one["type"] != REACHED]
+    return [one for one in conditions if one["type"] not in OF_EDGE]
 
 
 def of_edge(conditions: Iterable[Object]) -> list[Object]:
     """Return those conditions that only this edge knows of."""
-    return [one for one in conditions if one["type"] == REACHED]
+    return [one for one in conditions if one["type"] in OF_EDGE]
 
 
-def unreached_condition(reason: str, says: str, now: datetime) -> Object:
-    """Return the condition of a pool some of whose nodes could not be told something."""
+def with_edge(conditions: Iterable[Object], told: Iterable[Object]) -> list[Object]:
+    """Return conditions with these in the place of what only this edge knew before."""
+    before = list(conditions)
+    since = {one["type"]: one["lastTransitionTime"] for one in of_edge(before)}
+    return of_controller(before) + [
+        {**one, "lastTransitionTime": since.get(one["type"], one["lastTransitionTime"])}
+        for one in told
+    ]
+
+
+def edge_condition(kind: str, reason: str, says: str, now: datetime) -> Object:
+    """Return a condition that is there while it is False: why its edge cannot act for a pool."""
     return {
-        "type": REACHED,
+        "type": kind,
         "status": "False",
         "reason": reason,
         "message": shortened(says, LONGEST_MESSAGE),
@@ -92,7 +104,7 @@ def stamped_by_pass(conditions: Iterable[Object], found: Object) -> list[Object]
         said.get("ValidConfig"),
         said.get("ValidRelease"),
     )
-    return _stamped(told, found, {*OF_DOCUMENTS, REACHED} if is_refused else said)
+    return _stamped(told, found, OF_DOCUMENTS | OF_EDGE if is_refused else said)
 
 
 def failed_status(found: Object, reason: str, says: str, now: datetime) -> Object:

@@ -1,5 +1,5 @@
 """
-Which version the control plane of a workload cluster has, and which Cluster a pool joins.
+Which version the control plane of a workload cluster has.
 
 Cluster API's own word comes first: `status.controlPlane.versions` of the Cluster, the oldest of its
 API servers, which is what a kubelet is held against while a control plane is upgraded. It comes
@@ -21,7 +21,7 @@ from typing import Any
 from fairlead.errors import InputError
 from fairlead.inputs.versions import ControlPlane, minor_of
 from fairlead.kube.answer import Object
-from fairlead.kube.cluster_api.deployment import CLUSTER_LABEL
+from fairlead.kube.cluster_api.which_cluster import cluster_of, made_from
 from fairlead.kube.cluster_api.workload import UnreachedError, Workloads
 from fairlead.kube.copies import Copies
 from fairlead.kube.names import every_pool_of
@@ -43,23 +43,6 @@ class _Answer:
 
     control_plane: ControlPlane
     until: float
-
-
-def cluster_of(copies: Copies, owner: Object) -> str:
-    """Return the Cluster that a NodePool's machines join. Raises InputError if that is open."""
-    metadata = owner["metadata"]
-    named = (metadata.get("labels") or {}).get(CLUSTER_LABEL)
-    if named:
-        return str(named)
-    namespace = metadata["namespace"]
-    found = [one["metadata"]["name"] for one in copies.list_of(CLUSTERS, every_pool_of(namespace))]
-    if len(found) != 1:
-        raise InputError(
-            f"found {len(found)} Clusters in {namespace}, expected one",
-            field=f"metadata.labels.{CLUSTER_LABEL}",
-            hint="name the Cluster in this label",
-        )
-    return str(found[0])
 
 
 def told_version(cluster: Object) -> str:
@@ -109,7 +92,7 @@ class ControlPlanes:
             return noted_control_plane(owner)
         namespace = owner["metadata"]["namespace"]
         try:
-            cluster = cluster_of(self._copies, owner)
+            cluster = cluster_of(self._copies, owner, made_from(self._copies, owner))
         except InputError as error:
             return ControlPlane(problem=f"the version of its control plane is not known: {error}")
         if version := self._told(namespace, cluster):
@@ -120,7 +103,7 @@ class ControlPlanes:
         """Return the seconds after which a pool's cluster is asked again; None if it is not."""
         namespace = owner["metadata"]["namespace"]
         try:
-            key = (namespace, cluster_of(self._copies, owner))
+            key = (namespace, cluster_of(self._copies, owner, made_from(self._copies, owner)))
         except InputError:
             return None  # a Cluster or a label that comes wakes the pool
         if "deletionTimestamp" in owner["metadata"] or self._told(*key):

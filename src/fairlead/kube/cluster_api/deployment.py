@@ -158,6 +158,20 @@ def place_of(found: Object) -> dict[str, Any]:
     return {"cluster": told["clusterName"], "infrastructure": told["infrastructureRef"]}
 
 
+def pause_of(found: Object) -> str:
+    """
+    Return why Cluster API does nothing for a template, or ''.
+
+    Of spec.paused of a MachineDeployment, by which a rollout is held, its condition says nothing.
+    """
+    conditions = (found.get("status") or {}).get("conditions") or ()
+    paused = [one for one in conditions if (one["type"], one["status"]) == ("Paused", "True")]
+    if not paused:
+        return ""
+    says = _one_line(paused[0]) or "it is paused"
+    return f"Cluster API makes, replaces and removes no machine of the pool: {says}"
+
+
 def health_check_spec(pool: str, pacing: Pacing, cluster: str) -> Object:
     """Return the spec of the MachineHealthCheck that repairs machines of this pool."""
     seconds = _seconds(pacing.ready_timeout)

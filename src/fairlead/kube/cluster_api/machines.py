@@ -15,7 +15,6 @@ from fairlead.errors import InputError, InvariantError
 from fairlead.inputs.bounds import MOST_MACHINES
 from fairlead.kept_text import render_value
 from fairlead.kube.answer import Object
-from fairlead.kube.cluster_api.control_planes import cluster_of
 from fairlead.kube.cluster_api.deployment import (
     ASKED_BY,
     GOES_FIRST,
@@ -27,12 +26,14 @@ from fairlead.kube.cluster_api.deployment import (
     deployment_spec,
     health_check_spec,
     machine_of,
+    pause_of,
     place_of,
     template_of,
 )
 from fairlead.kube.cluster_api.in_place import HEADING_FOR, REVISION, annotations_of
 from fairlead.kube.cluster_api.infrastructure import Infrastructure
 from fairlead.kube.cluster_api.not_applied import NOT_APPLIED
+from fairlead.kube.cluster_api.which_cluster import cluster_of
 from fairlead.kube.cluster_api.workload import (
     FIRST_SILENT_S,
     LONGEST_SILENT_S,
@@ -173,6 +174,11 @@ class KubeMachines:
         """Return, once, why settings of a pool's nodes wait for the cluster that these are in."""
         return self._unreached.pop(pool, None)
 
+    def find_pause(self, pool: str) -> str:
+        """Return why Cluster API does nothing for a pool, whatever we tell it, or ''."""
+        found = self._find(pool)
+        return "" if found is None else pause_of(found[1])
+
     def keep_health_check(self, pool: str) -> None:
         """
         Let the pool's MachineHealthCheck be what its template asks for; write only what differs.
@@ -220,7 +226,7 @@ class KubeMachines:
         else:
             _refuse_other_kind(known, resource)
             place = {
-                "cluster": cluster_of(self._copies, owner),
+                "cluster": cluster_of(self._copies, owner, known[1] if known else None),
                 "infrastructure": self._infrastructure.reference(pool, owner, template),
             }
         wanted = owned(resource, owner, name)
@@ -240,7 +246,7 @@ class KubeMachines:
     def _find(self, pool: str) -> tuple[Resource, Object] | None:
         for resource in (MACHINE_DEPLOYMENTS, MACHINE_SETS):
             found = self._copies.find(resource, *split(pool))
-            if found is not None:
+            if found is not None and owner_of(found) == pool:
                 return resource, found
         return None
 

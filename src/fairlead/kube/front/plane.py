@@ -56,13 +56,10 @@ from fairlead.kube.names import split
 from fairlead.kube.pools import document_of
 from fairlead.kube.resource import NODE_POOLS
 from fairlead.kube.said import annotated
-from fairlead.kube.status import GOES_ON
+from fairlead.kube.status import FAILED, GOES_ON
 from fairlead.proposal.propose import Shown
 from fairlead.telling.typed import typed_machine, typed_pool
 from fairlead.timeline.command import deletion_asked
-
-# Reasons of a pass that could not be ended, as the operator writes them.
-FAILED_REASONS = ("Refused", "PassFailed")
 
 
 class SeenEdge:
@@ -95,7 +92,7 @@ class SeenEdge:
             for condition in (status.conditions if status else ())
             if condition.type == GOES_ON
             and condition.status == "False"
-            and condition.reason in FAILED_REASONS
+            and condition.reason in FAILED
         )
 
 
