@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from hashlib import sha256
 from typing import Any
 
 from fairlead.contract.boot_document import BootDocument
@@ -24,7 +25,7 @@ from fairlead.kept_text import (
     render_document,
     render_value,
 )
-from fairlead.kube.answer import Object
+from fairlead.kube.answer import Object, version_of
 from fairlead.kube.copies import Copies, Read
 from fairlead.kube.names import TOKEN, USER_DATA, owned, secret_name, split
 from fairlead.kube.resource import NODE_POOLS, SECRETS
@@ -39,6 +40,12 @@ CLUSTER_API_TYPE = "cluster.x-k8s.io/secret"
 
 # What we keep for ourselves in either Secret, and what Cluster API hands to machines.
 KEPT, VALUE, FORMAT = "kept", "value", "format"
+
+# Of the value, so that it shows if somebody edited it. Secrets of earlier releases have none.
+DIGEST = "digest"
+
+# Secrets whose value was compared with its digest, and is not again until they change.
+MOST_COMPARED = 20_000
 
 # In the place of revisions, which are objects of their own, while the rest of a token is read.
 NO_REVISION = {
@@ -84,6 +91,7 @@ class KubeSecrets:
         self._revisions = revisions
         self._let_go = let_go
         self._booted = booted or Booted()
+        self._compared: dict[str, str] = {}  # versions, by uid
         self.rotations = 0
         self._counting = threading.Lock()
 
@@ -92,24 +100,31 @@ class KubeSecrets:
         return self._read_all(pool, TOKEN_TYPE, partial(self.token_of, pool))
 
     def list_user_data(self, pool: str) -> tuple[UserData, ...]:
-        """Return the pool's user-data secrets."""
-        return self._read_all(pool, CLUSTER_API_TYPE, _user_data_in)
+        """Return the pool's user-data secrets; one that somebody edited is as good as gone."""
+        return self._read_all(pool, CLUSTER_API_TYPE, self._user_data_in)
 
     def token_of(self, pool: str, found: Object) -> TokenSecret:
         """Return the token that a Secret holds."""
-        fields: Any = parse_document(_text_in(found, KEPT))
-        ids = [fields.pop(name, "") for name in ("revision", "served")]
+        try:
+            fields = _fields_in(found)
+            without = {**fields, "revision": NO_REVISION, "served": NO_REVISION}
+            kept = convert_value(TokenSecret, without)
+        except InputError as error:
+            raise InputError(
+                f"Secret {found['metadata']['name']} cannot be read: {error}",
+                hint="delete it: it is made again under its name, with another token",
+            ) from error
+        ids = (str(fields.get(name, "")) for name in ("revision", "served"))
         revision, served = (self._revision(pool, identity) for identity in ids)
-        kept = {**fields, "revision": NO_REVISION, "served": NO_REVISION}
-        return replace(convert_value(TokenSecret, kept), revision=revision, served=served)
+        return replace(kept, revision=revision, served=served)
 
     def tokens_in(self, found: Object) -> tuple[str, ...]:
         """Return the tokens that a Secret holds: the present one, and the one before."""
         try:
-            fields: Any = parse_document(_text_in(found, KEPT))
-            tokens = tuple(fields.get(name) for name in ("token", "previous"))
-        except (InputError, AttributeError, KeyError, TypeError):
+            fields = _fields_in(found)
+        except InputError:
             return ()  # damaged: told where the pool is looked at
+        tokens = (fields.get(name) for name in ("token", "previous"))
         return tuple(token for token in tokens if token and isinstance(token, str))
 
     def create_token(self, secret: TokenSecret) -> None:
@@ -135,8 +150,10 @@ class KubeSecrets:
             SECRETS, self._owner(secret.pool), secret_name(USER_DATA, secret.pool, secret.id)
         )
         name, _, _ = self._booted.format.partition("-")
+        value = self._rendered(secret)
         data = {
-            VALUE: _encoded(self._rendered(secret)),
+            VALUE: _encoded(value),
+            DIGEST: _encoded(sha256(value).hexdigest().encode()),
             FORMAT: _encoded(b"ignition" if name == "ignition" else b"cloud-config"),
             KEPT: _encoded(render_value(secret).encode()),
         }
@@ -170,11 +187,34 @@ class KubeSecrets:
             is_any = True
         return is_any
 
-    def _read_all(self, pool: str, kind: str, read: Callable[[Object], Read]) -> tuple[Read, ...]:
+    def _read_all(
+        self, pool: str, kind: str, read: Callable[[Object], Read | None]
+    ) -> tuple[Read, ...]:
         found = (
             self._copies.read_if_stays(pool, partial(read, one)) for one in self._list(pool, kind)
         )
         return tuple(one for one in found if one is not None)
+
+    def _user_data_in(self, found: Object) -> UserData | None:
+        try:
+            kept = parse_value(UserData, _text_in(found, KEPT))
+            return kept if self._is_whole(found) else None
+        except InputError:
+            return None
+
+    def _is_whole(self, found: Object) -> bool:
+        """Say whether machines boot from what was written."""
+        if DIGEST not in found["data"]:
+            return True
+        uid, version = found["metadata"]["uid"], version_of(found)
+        if self._compared.get(uid) == version:
+            return True
+        is_whole = sha256(_bytes_in(found, VALUE)).hexdigest() == _text_in(found, DIGEST)
+        if is_whole:
+            if len(self._compared) >= MOST_COMPARED:
+                self._compared.clear()
+            self._compared[uid] = version
+        return is_whole
 
     def _list(self, pool: str, kind: str) -> list[Object]:
         return [one for one in self._copies.list_of(SECRETS, pool) if one.get("type") == kind]
@@ -222,23 +262,32 @@ def revisions_in(found: Object) -> set[str]:
     named = {found["metadata"]["name"].rpartition("-")[2]}
     if found.get("type") == TOKEN_TYPE:
         try:
-            fields: Any = parse_document(_text_in(found, KEPT))
+            fields = _fields_in(found)
             named |= {str(fields[name]) for name in ("revision", "served")}
-        except (InputError, KeyError, TypeError):
+        except (InputError, KeyError):
             return named  # damaged: told where the pool is looked at
     return named
 
 
-def _user_data_in(found: Object) -> UserData:
-    return parse_value(UserData, _text_in(found, KEPT))
+def _fields_in(found: Object) -> dict[str, Any]:
+    fields: Any = parse_document(_text_in(found, KEPT))
+    if not isinstance(fields, dict):
+        raise InputError(f"{KEPT} is no object")
+    return fields
 
 
 def _text_in(found: Object, name: str) -> str:
     try:
-        return base64.b64decode(found["data"][name], validate=True).decode()
-    except (KeyError, ValueError) as error:
-        where = found["metadata"]["name"]
-        raise InputError(f"Secret {where} holds no usable {name}") from error
+        return _bytes_in(found, name).decode()
+    except UnicodeDecodeError as error:
+        raise InputError(f"{name} is no text") from error
+
+
+def _bytes_in(found: Object, name: str) -> bytes:
+    try:
+        return base64.b64decode(found["data"][name], validate=True)
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(f"it holds no usable {name}") from error
 
 
 def _encoded(content: bytes) -> str:

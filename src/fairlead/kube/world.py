@@ -128,6 +128,7 @@ class KubeWorld:
 
         Nothing is asked of the server while Cluster API has every machine that it is to make.
         """
+        self.machines.keep_template(pool)
         self.machines.keep_health_check(pool)
         owner = self.copies.find(NODE_POOLS, *split(pool))
         if owner is None or "deletionTimestamp" in owner["metadata"]:

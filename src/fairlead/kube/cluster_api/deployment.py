@@ -19,7 +19,14 @@ from fairlead.errors import InputError
 from fairlead.kept_text import parse_value, render_value
 from fairlead.kube.answer import Object
 from fairlead.kube.cluster_api.in_place import with_change
-from fairlead.kube.names import POOL_LABEL, USER_DATA, pair_of, secret_name, split
+from fairlead.kube.names import (
+    POOL_LABEL,
+    USER_DATA,
+    pair_of,
+    revision_name,
+    secret_name,
+    split,
+)
 from fairlead.kube.resource import GROUP
 from fairlead.rollout.machines import Machine, NodeSettings, Pacing, Template
 
@@ -117,7 +124,8 @@ def template_of(found: Object, pool: str) -> Template:
     Return the template that a MachineDeployment or MachineSet was told.
 
     What the object itself says goes before what was kept: an autoscaler changes the number of
-    machines, and somebody may have pointed it elsewhere by hand.
+    machines, and somebody may have pointed it to another revision by hand. Pointed to what is none,
+    it is what was kept.
     """
     metadata, spec = found["metadata"], found["spec"]
     text = (metadata.get("annotations") or {}).get(TEMPLATE_KEPT)
@@ -132,7 +140,7 @@ def template_of(found: Object, pool: str) -> Template:
     is_observed = observed >= metadata.get("generation", 1)
     return replace(
         kept,
-        revision=pair_of(told, pool),
+        revision=pair_of(told, pool) or kept.revision,
         replicas=max(spec.get("replicas", 0) - kept.surge, 0),
         is_held=bool(spec.get("paused", False)),
         observed_generation=kept.generation if is_observed else kept.generation - 1,
@@ -156,6 +164,13 @@ def place_of(found: Object) -> dict[str, Any]:
     """Return where machines of a template are made, and from what, as deployment_spec has it."""
     told = found["spec"]["template"]["spec"]
     return {"cluster": told["clusterName"], "infrastructure": told["infrastructureRef"]}
+
+
+def kept_place(found: Object, pool: str, template: Template) -> dict[str, Any]:
+    """Return the same, as it is to be: machines are made from the copy of their revision."""
+    named = {part: template.machine_template.get(part, "") for part in ("apiGroup", "kind")}
+    infrastructure = {**named, "name": revision_name(pool, template.revision)}
+    return {"cluster": found["spec"]["clusterName"], "infrastructure": infrastructure}
 
 
 def pause_of(found: Object) -> str:

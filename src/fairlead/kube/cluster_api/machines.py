@@ -25,6 +25,7 @@ from fairlead.kube.cluster_api.deployment import (
     deployment_annotations,
     deployment_spec,
     health_check_spec,
+    kept_place,
     machine_of,
     pause_of,
     place_of,
@@ -70,6 +71,8 @@ class KubeMachines:
         self._infrastructure = infrastructure
         self._workloads = workloads
         self._unreached: dict[str, UnreachedError] = {}
+        # By pool, uid and generation of the template that was last compared with what it is to be.
+        self._compared: dict[str, tuple[str, int]] = {}
 
     def list_machines(self, pool: str) -> tuple[Machine, ...]:
         """Return the pool's machines, those that leave included. Raises InputError by name."""
@@ -179,6 +182,25 @@ class KubeMachines:
         found = self._find(pool)
         return "" if found is None else pause_of(found[1])
 
+    def keep_template(self, pool: str) -> None:
+        """
+        Put right what somebody edited of a pool's template; write only if something differs.
+
+        An object that did not change since it was compared is not compared again.
+        """
+        found = self._find(pool)
+        if found is None or self._copies.is_leaving(pool):
+            return
+        metadata = found[1]["metadata"]
+        mark = metadata["uid"], metadata.get("generation", 0)
+        if self._compared.get(pool) == mark:
+            return
+        template = template_of(found[1], pool)
+        wanted = deployment_spec(pool, template, kept_place(found[1], pool, template))
+        if not _holds(found[1]["spec"], wanted):
+            self._write(pool, template)
+        self._compared[pool] = mark
+
     def keep_health_check(self, pool: str) -> None:
         """
         Let the pool's MachineHealthCheck be what its template asks for; write only what differs.
@@ -209,6 +231,7 @@ class KubeMachines:
         found = self._find(pool)
         if found is not None and self._is_ours(found[1], pool):
             self._copies.delete(*found)
+        self._compared.pop(pool, None)
         check = self._copies.find(MACHINE_HEALTH_CHECKS, *split(pool))
         if check is not None:
             self._copies.delete(MACHINE_HEALTH_CHECKS, check)
