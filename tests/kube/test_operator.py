@@ -95,7 +95,9 @@ def test_an_operator_that_starts_again_writes_nothing_when_nothing_changed(fleet
 
 
 def test_a_deleted_pool_goes_with_its_machines_and_secrets(fleet: Fleet) -> None:
-    fleet.declare("gone", autoRepair=True)
+    fleet.declare("gone", autoRepair=True, autoscaling={"min": 1, "max": 4})
+    by_autoscaler = '[{"op": "remove", "path": "/spec/replicas"}]'
+    fleet.cluster.kubectl("patch", "np/gone", "--type=json", f"--patch={by_autoscaler}")
     fleet.settle("gone")
 
     # Others delete what belongs to the pool at the same time: its revisions are gone at once.

@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from fairlead.kube.cluster_api.deployment import deployment_spec
-from fairlead.rollout.machines import NodeSettings, Template
+from fairlead.rollout.machines import NodeSettings, Pacing, Template
 
 PLACE = {"cluster": "fleet", "infrastructure": {"kind": "TestMachineTemplate", "name": "small"}}
 
@@ -29,3 +29,27 @@ def test_limits_of_draining_and_of_detaching_volumes_stand_at_the_machines() -> 
 
 def test_without_a_limit_none_is_told() -> None:
     assert deletion_of(NodeSettings()) is None
+
+
+def replicas_told(wanted: int, current: int | None) -> int | None:
+    """How many machines a template with an autoscaler is told to have."""
+    pacing = Pacing(max_surge=1, max_unavailable=0, limits=(1, 4))
+    template = Template(
+        revision="0123", version="1.34.2", machine_template={}, replicas=wanted, pacing=pacing
+    )
+    place = PLACE if current is None else {**PLACE, "replicas": current}
+    told: int | None = deployment_spec("team/workers", template, place).get("replicas")
+    return told
+
+
+def test_an_autoscaler_says_how_many_machines_there_are() -> None:
+    assert replicas_told(wanted=1, current=None) is None
+    assert replicas_told(wanted=3, current=3) is None
+
+
+def test_a_number_beyond_the_limits_of_an_autoscaler_is_brought_back() -> None:
+    assert replicas_told(wanted=4, current=7) == 4
+
+
+def test_an_autoscaled_pool_that_leaves_is_told_to_have_no_machines() -> None:
+    assert replicas_told(wanted=0, current=3) == 0

@@ -58,7 +58,9 @@ def deployment_spec(pool: str, template: Template, place: Mapping[str, Any]) -> 
     """
     Return the spec of a MachineDeployment, or of a MachineSet where machines change in place.
 
-    place: the name of the cluster, and what refers to the infrastructure template.
+    place: the name of the cluster, and what refers to the infrastructure template; beside them how
+    many machines the object says, if there is one. Where an autoscaler says how many, that stays
+    as it is, unless something else is wanted: within its limits, or none.
     """
     pacing = template.pacing
     spec: Object = {
@@ -69,8 +71,9 @@ def deployment_spec(pool: str, template: Template, place: Mapping[str, Any]) -> 
             "spec": _machine_spec(pool, template, place),
         },
     }
-    if pacing is None or pacing.limits is None:
-        spec["replicas"] = template.replicas + template.surge
+    replicas, current = template.replicas + template.surge, place.get("replicas")
+    if pacing is None or pacing.limits is None or current not in (None, replicas):
+        spec["replicas"] = replicas
     if pacing is not None and not pacing.in_place:
         spec["paused"] = template.is_held
         # Of machines beyond the wanted number those leave that carry the least, as on other edges.
@@ -163,7 +166,11 @@ def bare_template_of(found: Object, pool: str) -> Template:
 def place_of(found: Object) -> dict[str, Any]:
     """Return where machines of a template are made, and from what, as deployment_spec has it."""
     told = found["spec"]["template"]["spec"]
-    return {"cluster": told["clusterName"], "infrastructure": told["infrastructureRef"]}
+    return {
+        "cluster": told["clusterName"],
+        "infrastructure": told["infrastructureRef"],
+        "replicas": found["spec"].get("replicas"),
+    }
 
 
 def kept_place(found: Object, pool: str, template: Template) -> dict[str, Any]:

@@ -251,6 +251,7 @@ class KubeMachines:
             place = {
                 "cluster": cluster_of(self._copies, owner, known[1] if known else None),
                 "infrastructure": self._infrastructure.reference(pool, owner, template),
+                "replicas": known[1]["spec"].get("replicas") if known else None,
             }
         wanted = owned(resource, owner, name)
         wanted["metadata"]["annotations"] = deployment_annotations(template)
