@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from dataclasses import dataclass
 from http.client import HTTPMessage
 from typing import Any
@@ -10,7 +11,7 @@ import msgspec
 
 from fairlead.errors import ConflictError, InputError, UnavailableError
 
-FORBIDDEN, NOT_FOUND, CONFLICT, GONE, TOO_MANY = 403, 404, 409, 410, 429
+UNAUTHORIZED, FORBIDDEN, NOT_FOUND, CONFLICT, GONE, TOO_MANY = 401, 403, 404, 409, 410, 429
 SERVER_ERROR = 500
 SUCCESS, NO_SUCCESS = 200, 300
 
@@ -30,6 +31,17 @@ class Answer:
     def is_success(self) -> bool:
         """Whether the server did what was asked."""
         return SUCCESS <= self.status_code < NO_SUCCESS
+
+
+@dataclass(slots=True)
+class Asked:
+    """A request before it is sent; whoever shows who asks writes that into its headers."""
+
+    headers: dict[str, str]
+
+
+# Sends a request, and what is answered back; it ends once the answer is the last word.
+Shown = Generator[Asked, Answer, None]
 
 
 class ForbiddenError(InputError):
@@ -141,6 +153,11 @@ def refuse_failed(answer: Answer, url: str) -> None:
         raise UnavailableError(f"{says} (status {status})")
     if status == FORBIDDEN:
         raise ForbiddenError(message_of(answer))
+    if status == UNAUTHORIZED:
+        raise InputError(
+            "the server does not know who asks (status 401)",
+            hint="log in again: what the kubeconfig proves it by is over, or another cluster's",
+        )
     raise InputError(f"{says} (status {status})")
 
 

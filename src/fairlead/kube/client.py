@@ -28,6 +28,7 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 import msgspec
+import yaml
 from lightkube.config.kubeconfig import KubeConfig
 from lightkube.core.exceptions import ConfigError
 
@@ -67,6 +68,12 @@ LONGEST_WAIT_S = 5.0
 
 # A watch ends by itself after this long, so that a connection which died in silence is noticed.
 WATCH_S = 290
+
+# What lightkube raises for a file that is missing, empty, no YAML, or no kubeconfig.
+UNUSABLE = (
+    *(ConfigError, OSError, KeyError, TypeError, ValueError, AttributeError),
+    *(yaml.YAMLError, msgspec.MsgspecError),
+)
 
 # A version that no object has: applied with it, an object is made, or refused if there is one.
 NO_VERSION = "1"
@@ -348,9 +355,10 @@ def connect(kubeconfig: Path | None = None, context: str | None = None) -> KubeC
     """
     try:
         found = KubeConfig.from_file(kubeconfig) if kubeconfig else KubeConfig.from_env()
-    except (ConfigError, OSError, KeyError, TypeError, ValueError) as error:
+    except UNUSABLE as error:
+        says = " ".join(str(error).split())
         raise InputError(
-            f"there is no usable kubeconfig: {error}",
+            f"there is no usable kubeconfig: {says}",
             hint="name one with --kubeconfig, or set KUBECONFIG",
         ) from error
     return KubeClient(found, context)

@@ -17,7 +17,7 @@ import ssl
 import threading
 import time
 import zlib
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
@@ -25,13 +25,14 @@ from typing import Any
 from urllib.parse import SplitResult, quote, unquote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
-from lightkube.config.client_adapter import user_auth, verify_cluster
+from lightkube.config.client_adapter import ExecAuth, user_auth, verify_cluster
 from lightkube.config.kubeconfig import SingleConfig
 from lightkube.config.models import User
 from lightkube.core.exceptions import ConfigError
 
 from fairlead.errors import InputError
-from fairlead.kube.answer import Answer
+from fairlead.kube.answer import Answer, Asked, Shown
+from fairlead.kube.program_login import ProgramLogin
 
 # Seconds. A connection that was idle for longer may be forgotten by a balancer on the way: the
 # least patient ones wait a minute.
@@ -60,16 +61,6 @@ _BREAKS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _AS_IT_IS = "!\"#$%&'()*+,/:;<=>?@[\\]^`{|}"
 
 _PORTS = {"http": 80, "https": 443}
-
-
-@dataclass(slots=True)
-class _Asked:
-    """A request as lightkube sees it, which puts who asks into its headers."""
-
-    headers: dict[str, str]
-
-
-Shown = Generator[_Asked, Answer, None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +97,8 @@ class Connections:
             # It opens files, and names none of them where it cannot.
             self._tls = verify_cluster(config.cluster, user, config.abs_file)
             self._auth: Any = user_auth(user)
+            if isinstance(self._auth, ExecAuth) and user.exec is not None:
+                self._auth = ProgramLogin(user.exec)
         except (ConfigError, OSError, ValueError) as error:
             raise InputError(f"the kubeconfig cannot be used: {error}") from error
         self._base = self._server.path.rstrip("/")
@@ -130,7 +123,7 @@ class Connections:
 
         seconds: for how long a connection, and each part of the answer, is waited for.
         """
-        asked = _Asked({**headers, "User-Agent": ASKER, "Accept-Encoding": "gzip"})
+        asked = Asked({**headers, "User-Agent": ASKER, "Accept-Encoding": "gzip"})
         shown = self._shown(asked)
         next(shown)
         while True:
@@ -145,7 +138,7 @@ class Connections:
 
         seconds: for how long each part of it is waited for.
         """
-        asked = _Asked({**headers, "User-Agent": ASKER})
+        asked = Asked({**headers, "User-Agent": ASKER})
         shown = self._shown(asked)
         next(shown)
         while True:
@@ -171,7 +164,7 @@ class Connections:
         for _, connection in idle:
             connection.close()
 
-    def _shown(self, asked: _Asked) -> Shown:
+    def _shown(self, asked: Asked) -> Shown:
         if self._auth is None:
             yield asked
         else:

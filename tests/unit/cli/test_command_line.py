@@ -183,12 +183,25 @@ def test_no_words_print_the_help_and_a_group_alone_its_own(
 
 
 def test_without_a_control_plane_commands_say_how_to_start_one(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.delenv("KUBECONFIG", raising=False)
     assert run_command(["pool", "list", "--state", str(tmp_path)]) == 4
 
     assert capsys.readouterr().err == (
         f"fairlead: no control plane runs in {tmp_path} (start one: fairlead up)\n"
+    )
+
+
+def test_whoever_has_a_cluster_at_hand_is_told_of_it_and_not_sent_there(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "kubeconfig"))
+    assert run_command(["pool", "list", "--state", str(tmp_path)]) == 4
+
+    assert capsys.readouterr().err == (
+        f"fairlead: no control plane runs in {tmp_path} "
+        "(start one: fairlead up; or ask that of KUBECONFIG: --kube)\n"
     )
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import select
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
@@ -232,8 +233,10 @@ class Client:
             answer = connection.getresponse()
             return answer.status, answer.read()
         except (FileNotFoundError, ConnectionRefusedError, NotADirectoryError) as error:
+            # Whoever has a cluster at hand is not sent to it: a command would change another plane.
+            cluster = "; or ask that of KUBECONFIG: --kube" if os.environ.get("KUBECONFIG") else ""
             raise NotRunningError(
-                f"no control plane runs in {self._directory.path} (start one: fairlead up)"
+                f"no control plane runs in {self._directory.path} (start one: fairlead up{cluster})"
             ) from error
         except (OSError, http.client.HTTPException) as error:
             told = os_problem(error) if isinstance(error, OSError) else type(error).__name__
