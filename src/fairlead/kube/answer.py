@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from fairlead.errors import ConflictError, InputError, UnavailableError
+from fairlead.inputs.leaf import Json
 
 UNAUTHORIZED, FORBIDDEN, NOT_FOUND, CONFLICT, GONE, TOO_MANY = 401, 403, 404, 409, 410, 429
 SERVER_ERROR = 500
@@ -128,6 +129,18 @@ def decoded(content: bytes | msgspec.Raw) -> Object:
     if not isinstance(document, dict):
         raise UnavailableError("an answer that is no object")
     return document
+
+
+def document_of(found: Object) -> Json:
+    """Return what its owner wrote of an object, and nothing that the server added."""
+    metadata = found["metadata"]
+    kept = {name: metadata[name] for name in ("name", "namespace") if name in metadata}
+    return {
+        "apiVersion": found["apiVersion"],
+        "kind": found["kind"],
+        "metadata": kept,
+        "spec": found.get("spec", {}),
+    }
 
 
 def retry_after(answer: Answer) -> float:

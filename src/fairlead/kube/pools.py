@@ -31,7 +31,7 @@ from fairlead.kept_text import (
     render_document,
     render_value,
 )
-from fairlead.kube.answer import Object
+from fairlead.kube.answer import Object, document_of
 from fairlead.kube.cluster_api.control_planes import noted_control_plane
 from fairlead.kube.cluster_api.deployment import machine_of
 from fairlead.kube.copies import Copies, newest_first
@@ -409,18 +409,6 @@ class KubePools:
 
 def _nothing(_pool: str) -> None:
     return None
-
-
-def document_of(found: Object) -> Json:
-    """Return what its owner wrote of an object, and nothing that the server added."""
-    metadata = found["metadata"]
-    kept = {name: metadata[name] for name in ("name", "namespace") if name in metadata}
-    return {
-        "apiVersion": found["apiVersion"],
-        "kind": found["kind"],
-        "metadata": kept,
-        "spec": found.get("spec", {}),
-    }
 
 
 def _fields(text: str) -> dict[str, Any]:

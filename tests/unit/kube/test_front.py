@@ -8,10 +8,10 @@ from fairlead.answers.event import Event
 from fairlead.answers.words import EventKind
 from fairlead.errors import InputError
 from fairlead.inputs.leaf import Json
+from fairlead.kube.answer import document_of
 from fairlead.kube.front.documents import labels_of, placed_in
 from fairlead.kube.front.identity import refusal_of
 from fairlead.kube.front.scope import Scope
-from fairlead.kube.pools import document_of
 from fairlead.kube.said import DECLARED_BY, SAID, annotated, asker_of, said_in
 
 NOW = datetime(2026, 11, 18, 4, 0, tzinfo=UTC)

@@ -18,13 +18,12 @@ from fairlead.answering.keeping import bindings_of, declared_event, proposal_to_
 from fairlead.errors import ConflictError, FairleadError
 from fairlead.inputs.leaf import Json
 from fairlead.kept_text import parse_document, render_value
-from fairlead.kube.answer import Object
+from fairlead.kube.answer import Object, document_of
 from fairlead.kube.client import How, KubeClient
 from fairlead.kube.copies import newest_first
 from fairlead.kube.front.history import keep_document
 from fairlead.kube.front.seen import SeenCluster
 from fairlead.kube.names import owned, split
-from fairlead.kube.pools import document_of
 from fairlead.kube.resource import NODE_POOLS, PLATFORM_CONFIGS, ROLLOUT_PLANS, Resource
 from fairlead.kube.said import annotated
 from fairlead.proposal.judge import PLATFORM_CONFIG

@@ -33,7 +33,7 @@ from fairlead.answers.reply import (
 from fairlead.answers.wait import Wait
 from fairlead.answers.words import WaitFor
 from fairlead.controller.observe import World
-from fairlead.kube.answer import Object
+from fairlead.kube.answer import Object, document_of
 from fairlead.kube.client import KubeClient
 from fairlead.kube.front.documents import (
     is_platform,
@@ -53,7 +53,6 @@ from fairlead.kube.front.machines import (
 from fairlead.kube.front.scope import Scope
 from fairlead.kube.front.seen import SeenCluster
 from fairlead.kube.names import split
-from fairlead.kube.pools import document_of
 from fairlead.kube.resource import NODE_POOLS
 from fairlead.kube.said import annotated
 from fairlead.kube.status import FAILED, GOES_ON

@@ -20,7 +20,7 @@ from fairlead.inputs.leaf import Json, Leaves, Problem
 from fairlead.inputs.parse import NO_PLATFORM
 from fairlead.inputs.platform_inputs import Stub
 from fairlead.inputs.versions import ControlPlane
-from fairlead.kube.answer import ForbiddenError, Object
+from fairlead.kube.answer import ForbiddenError, Object, document_of
 from fairlead.kube.client import KubeClient
 from fairlead.kube.cluster_api.control_planes import noted_control_plane
 from fairlead.kube.copies import COPIED
@@ -28,7 +28,7 @@ from fairlead.kube.front.published import SeenFixes
 from fairlead.kube.front.scope import Scope
 from fairlead.kube.informer import Selection
 from fairlead.kube.names import split
-from fairlead.kube.pools import PLATFORM_NAME, SECRET_FIELDS, document_of
+from fairlead.kube.pools import PLATFORM_NAME, SECRET_FIELDS
 from fairlead.kube.resource import (
     CLUSTERS,
     MACHINE_HEALTH_CHECKS,
