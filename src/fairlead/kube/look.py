@@ -21,6 +21,7 @@ class Look:
     def __init__(self) -> None:
         self._objects: dict[tuple[Resource, Key], Object | None] = {}
         self._lists: dict[tuple[Resource, str], dict[Key, Object]] = {}
+        self._listed: set[Resource] = set()
 
     def find(
         self, resource: Resource, key: Key, read: Callable[[], Object | None]
@@ -30,10 +31,10 @@ class Look:
 
         A pass is about one pool: of a resource that it listed there is nothing else.
         """
-        if (resource, key) not in self._objects:
-            is_listed = any(kind == resource for kind, _ in self._lists)
-            self._objects[resource, key] = None if is_listed else read()
-        return self._objects[resource, key]
+        known = resource, key
+        if known not in self._objects:
+            self._objects[known] = None if resource in self._listed else read()
+        return self._objects[known]
 
     def list_of(
         self, resource: Resource, pool: str, read: Callable[[], Iterable[Object]]
@@ -42,6 +43,7 @@ class Look:
         if (resource, pool) not in self._lists:
             seen = {key_of(one): one for one in read()}
             self._lists[resource, pool] = seen
+            self._listed.add(resource)
             for key, one in seen.items():
                 self._objects.setdefault((resource, key), one)
         return [one for _, one in sorted(self._lists[resource, pool].items())]

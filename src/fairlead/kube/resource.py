@@ -18,6 +18,10 @@ class Resource:
     kind: str
     is_namespaced: bool = True
 
+    def __hash__(self) -> int:
+        """Every read of a pass asks by resource, some dozens of times: one text, hashed once."""
+        return hash(self.plural)
+
     @property
     def api_version(self) -> str:
         """What objects of it have as apiVersion."""

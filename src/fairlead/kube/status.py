@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from datetime import UTC, datetime
-from typing import Any
+
+import msgspec
 
 from fairlead.answers.pool import PoolStatus
 from fairlead.answers.text import shortened
 from fairlead.answers.words import PoolState
-from fairlead.kept_text import parse_document, render_value
 from fairlead.kube.answer import Object
 from fairlead.kube.names import POOL_LABEL
 
@@ -39,7 +39,7 @@ LONGEST_MESSAGE = 3000
 
 def status_fields(status: PoolStatus, found: Object) -> Object:
     """Return a status as the definition of NodePools has it."""
-    written: Any = parse_document(render_value(status))
+    written: Object = msgspec.to_builtins(status)
     written["replicas"] = written.pop("total")
     written["conditions"] = [
         {
@@ -52,7 +52,7 @@ def status_fields(status: PoolStatus, found: Object) -> Object:
         for one in written["conditions"]
     ]
     written["selector"] = f"{POOL_LABEL}={found['metadata']['name']}"
-    return dict(written)
+    return written
 
 
 def of_controller(conditions: Iterable[Object]) -> list[Object]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import lru_cache
 from typing import Any
 
 from fairlead.answers.words import Phase
@@ -138,7 +139,7 @@ def template_of(found: Object, pool: str) -> Template:
             hint="rename the pool, or delete it",
         )
     told = spec["template"]["spec"]["bootstrap"].get("dataSecretName", "")
-    kept = parse_value(Template, text)
+    kept = _kept_template(text)
     observed = (found.get("status") or {}).get("observedGeneration", 0)
     is_observed = observed >= metadata.get("generation", 1)
     return replace(
@@ -192,6 +193,12 @@ def pause_of(found: Object) -> str:
         return ""
     says = _one_line(paused[0]) or "it is paused"
     return f"Cluster API makes, replaces and removes no machine of the pool: {says}"
+
+
+# A pass reads a template twice, and templates of many pools are alike.
+@lru_cache(maxsize=256)
+def _kept_template(text: str) -> Template:
+    return parse_value(Template, text)
 
 
 def health_check_spec(pool: str, pacing: Pacing, cluster: str) -> Object:
