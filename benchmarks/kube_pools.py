@@ -28,7 +28,14 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(REPOSITORY / "tests"), str(REPOSITORY / "src")]
 
 from kube_kopf import kopf_rows  # noqa: E402
-from kube_processes import Measured, OperatorProcess, Row, printed, writes_of  # noqa: E402
+from kube_processes import (  # noqa: E402
+    Measured,
+    OperatorProcess,
+    Row,
+    printed,
+    told_states,
+    writes_of,
+)
 
 from fairlead.errors import FairleadError  # noqa: E402 - after the path is set
 from fairlead.kube.answer import Object  # noqa: E402
@@ -129,11 +136,17 @@ def created_rows(cluster: TestCluster, operator: OperatorProcess, pools: int) ->
 def ready_rows(cluster: TestCluster, operator: OperatorProcess, many: Many) -> Iterator[Row]:
     """A first machine for every pool, which is ready: its status changes once, and one Event."""
     written = {name: writes_of(cluster, "operator", name) for name in ("nodepools", "events", "")}
-    many.bring_up()
-    wait_until(lambda: many.count_settled() == many.count, "all pools are settled")
-    operator.wait_until_quiet(DEADLINE_S)
+    with told_states(many.admin) as states:
+        many.bring_up()
+        wait_until(lambda: many.count_settled() == many.count, "all pools are settled")
+        operator.wait_until_quiet(DEADLINE_S)
     fresh = {name: writes_of(cluster, "operator", name) - known for name, known in written.items()}
     yield writes_row("its machine is ready", fresh["nodepools"], many.count)
+    for path, count in fresh["nodepools"].items():
+        if count > 1:
+            sys.stderr.write(
+                f"{path}: {count} writes, and said {states[path.rpartition('/')[2]]}\n"
+            )
     yield writes_row("  Events", fresh["events"], many.count)
     others = fresh[""] - fresh["nodepools"] - fresh["events"]
     yield "  other writes", str(others.total()), "0", not others

@@ -10,15 +10,21 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from http.client import HTTPConnection
 from typing import TYPE_CHECKING
 
+from fairlead.kube.informer import Informer
+from fairlead.kube.resource import NODE_POOLS
 from kube.cluster import LOOPBACK, TestCluster, free_port
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from fairlead.kube.answer import Object
+    from fairlead.kube.client import KubeClient
 
 # What was measured, in words; the number; the bar, if there is one; whether it is met.
 Row = tuple[str, str, str, bool]
@@ -32,6 +38,7 @@ WORKERS = 6
 # Seconds without a pass after which nothing is on its way any more.
 QUIET_S = 6.0
 LOOK_S = 2.0
+SYNC_S = 120.0
 
 
 def printed(rows: Iterable[Row]) -> int:
@@ -178,3 +185,21 @@ def writes_of(cluster: TestCluster, user: str, resource: str = "") -> Counter[st
                     # What is made has no name in its path.
                     found[f"{kind}/{about.get('name', entry['auditID'])}"] += 1
     return found
+
+
+@contextmanager
+def told_states(admin: KubeClient) -> Iterator[dict[str, list[str]]]:
+    """What every pool says of itself while the block runs, one after the other."""
+    states: dict[str, list[str]] = {}
+
+    def note(found: Object) -> None:
+        said = str((found.get("status") or {}).get("state", ""))
+        states.setdefault(found["metadata"]["name"], []).append(said)
+
+    following = Informer(admin, NODE_POOLS, note, lambda said: print(said, file=sys.stderr))
+    following.start()
+    following.wait_until_synced(SYNC_S)
+    try:
+        yield states
+    finally:
+        following.stop()
