@@ -37,6 +37,9 @@ STATE_PATH: ContextVar[str] = ContextVar("state_path", default="")
 PROGRAM = "fairlead"
 ASKED: ContextVar[str] = ContextVar("asked", default=PROGRAM)
 
+# What bars are drawn with, where an encoding lacks it: as wide, so that columns stay columns.
+PLAIN = str.maketrans("━╍─│█▉▊▋▌▍▎▏░◆→…", "=-.|#####...:*>~")
+
 # Lines end, and completion scripts indent.
 KEPT = "\n\t"
 
@@ -120,7 +123,8 @@ class OutputStream:
             try:
                 raw.write(text)
             except UnicodeEncodeError:
-                raw.write(text.encode(self.encoding, "backslashreplace").decode(self.encoding))
+                plain = text.translate(PLAIN).encode(self.encoding, "backslashreplace")
+                raw.write(plain.decode(self.encoding))
 
     def _stamped(self, text: str) -> str:
         if self.stamp is None:

@@ -216,6 +216,24 @@ def test_letters_that_an_encoding_lacks_are_escaped(capsys: pytest.CaptureFixtur
     assert ran.stderr.startswith(b"fairlead: \\xe9: no such file")
 
 
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_bars_stay_bars_where_an_encoding_lacks_them(encoding: str) -> None:
+    words = ["timeline", "show", str(REPOSITORY / "examples/boots/trixie.json"), "--width", "80"]
+    drawn, plain = (
+        subprocess.run(
+            [sys.executable, "-m", "fairlead", *words],
+            capture_output=True,
+            check=True,
+            env={"PYTHONIOENCODING": one},
+        ).stdout.decode(one)
+        for one in ("utf-8", encoding)
+    )
+
+    assert "\\u" not in plain
+    assert "#####" in plain
+    assert [len(line) for line in plain.splitlines()] == [len(line) for line in drawn.splitlines()]
+
+
 def test_every_line_of_a_log_has_its_time_once() -> None:
     raw = io.StringIO()
     stream = OutputStream(raw, is_heard=True)

@@ -478,9 +478,10 @@ def test_the_overview_shows_pools_machines_events_and_what_to_try(
     assert lines[1] == "  settled: every machine has what is declared, no machine will be replaced"
     assert lines[4].startswith("workers-1  ready  412 ms  ████████████████████████  r1")
     assert "workers  Revision r1 is the first." in lines[8]
-    assert lines[-3:] == [
+    assert lines[-4:] == [
         "  fairlead platform set proxy.image=haproxy@sha256:bb",
-        "  fairlead pool show workers --yaml > pool.yaml   # edit it, then: plan -f pool.yaml",
+        "  fairlead pool show workers --yaml > pool.yaml   # and edit it",
+        "  fairlead plan -f pool.yaml",
         "  fairlead timeline workers-1",
     ]
 

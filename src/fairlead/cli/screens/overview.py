@@ -166,6 +166,7 @@ def next_commands(pools: Pools, machines: Machines) -> list[str]:
         ]
     return [
         "fairlead platform set proxy.image=haproxy@sha256:bb",
-        f"fairlead pool show {name} --yaml > pool.yaml   # edit it, then: plan -f pool.yaml",
+        f"fairlead pool show {name} --yaml > pool.yaml   # and edit it",
+        "fairlead plan -f pool.yaml",
         f"fairlead timeline {machine}",
     ]
