@@ -68,7 +68,8 @@ class Verdict(Document, frozen=True, kw_only=True):
     """
     Whether following a pool may end: complete, or stuck on something that only a person can end.
 
-    needs: what that is, or ''. command: what ends it. ways: all that do, the nearest first.
+    needs: what that is, or ''. command: what ends it. ways: all that do, the nearest first; with
+    nothing in `needs`, what ends a wait before its time.
     """
 
     is_complete: bool

@@ -41,7 +41,15 @@ def verdict_of(pool: PoolAnswer, plan: Plan, document: Json) -> Verdict:
         return _needing(_needs_text(wait), ways_out(stuck))
     if pool.state is PoolState.BLOCKED:
         return _needing(pool.sentence, (apply_way("whose fields can be used"),))
-    return Verdict(is_complete=False)
+    return Verdict(is_complete=False, ways=_sooner(pool, plan))
+
+
+def _sooner(pool: PoolAnswer, plan: Plan) -> tuple[Way, ...]:
+    """Return what ends a pause before its time; following the pool goes on meanwhile."""
+    paused = (wait for wait in pool.waits if wait.wait_for is WaitFor.PAUSE and plan.machines)
+    return next(
+        (ways_out(Stuck(wait=wait, pool=pool, plan=plan, repairs=False)) for wait in paused), ()
+    )
 
 
 def _needs_text(wait: Wait) -> str:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from fairlead.answers.pool import PoolDetail, Verdict
+from fairlead.answers.pool import PoolDetail, Verdict, Way
 from fairlead.answers.wait import Wait
 from fairlead.telling.verdict import verdict_of as verdict
 from unit.telling.answers import (
@@ -84,7 +84,19 @@ def test_what_only_a_person_can_end_ends_the_following(reason: str, command: str
 def test_what_ends_by_itself_is_waited_for(reason: str) -> None:
     until = "2026-11-20T22:00:00.000Z"
 
-    assert verdict_of(make_rolling_pool(waits=[make_wait(reason, "later", until=until)])) == GOES_ON
+    found = verdict_of(make_rolling_pool(waits=[make_wait(reason, "later", until=until)]))
+
+    assert (found.is_complete, found.needs) == (False, "")
+
+
+def test_a_pause_with_an_end_says_what_ends_it_sooner() -> None:
+    until = "2026-11-20T22:00:00.000Z"
+    waits = [make_wait("Paused", "the pool is paused", until=until)]
+    resume = Way(command="fairlead pool resume workers", says="ends the pause")
+
+    assert verdict_of(make_rolling_pool(waits=waits)).ways == (resume,)
+    # A pause that holds nobody is nothing to end.
+    assert verdict_of(make_rolling_pool(waits=waits, plan=make_plan())).ways == ()
 
 
 def stuck_pool(*others: Wait, **spec: Any) -> PoolDetail:
