@@ -20,6 +20,9 @@ from collections.abc import Callable
 FIRST_AGAIN_S = 0.5
 LONGEST_AGAIN_S = 120.0
 
+# Moments that may lie in wait for nothing before they are looked through.
+FEWEST_LATER = 100
+
 
 class WorkQueue:
     """
@@ -58,6 +61,10 @@ class WorkQueue:
                 return
             self._due[key] = due
             heapq.heappush(self._later, (due, next(self._turns), key))
+            if len(self._later) > 2 * len(self._due) + FEWEST_LATER:
+                # Each pass of a pool leaves the moment behind that the one before was to follow.
+                self._later = [one for one in self._later if self._due.get(one[2]) == one[0]]
+                heapq.heapify(self._later)
             self._changed.notify()
 
     def failed(

@@ -1,6 +1,7 @@
 """Keys are handed out once, in turn, one at a time, and failures ever more rarely."""
 
 import threading
+import tracemalloc
 from collections import Counter
 
 from hypothesis import given, settings
@@ -213,3 +214,26 @@ def test_no_key_is_ever_worked_on_by_two_and_none_is_lost(added: list[str]) -> N
 
     assert twice == []
     assert worked == set(added)
+
+
+def test_a_key_that_is_put_off_again_and_again_costs_no_memory_for_each_time() -> None:
+    clock = Clock()
+    queue = WorkQueue(clock)
+    queue.add_later("a/quiet", 5.0)
+
+    tracemalloc.start()
+    for _ in range(20_000):  # as many passes before the next token is due
+        clock.now += 0.0001
+        queue.add("a/busy")
+        assert queue.take() == "a/busy"
+        queue.done("a/busy")
+        queue.add_later("a/busy", 20_000.0)
+    grown, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert grown < 100_000  # bytes; with each moment kept 1.8 million
+    clock.now = 5.0
+    assert queue.take() == "a/quiet"
+    clock.now = 20_002.0
+    assert queue.take() == "a/busy"
+    assert queue.depth == 0
