@@ -296,7 +296,7 @@ class Operator:
         if world.pools.is_gone(pool):
             return None
         world.pools.hold_on(pool)
-        world.keep_together(pool)
+        is_whole = self._is_kept_together(pool)
         world.machines.take_unreached(pool)  # of a pass that was not ended
         try:
             wake = reconcile(pool, self._seams, chance(), self._now())
@@ -306,6 +306,8 @@ class Operator:
             raise ConflictError(
                 f"a pair was dropped that another operator left: {error}"
             ) from error
+        if not is_whole:
+            world.keep_together(pool)
         told, unreached = [], world.machines.take_unreached(pool)
         if paused := world.machines.find_pause(pool):
             told.append(edge_condition(EDGE_GOES_ON, "Paused", paused, self._now()))
@@ -316,6 +318,18 @@ class Operator:
             wake = min(wake, again) if wake else again
         world.pools.flush(pool, told)
         return wake
+
+    def _is_kept_together(self, pool: str) -> bool:
+        """
+        Put right what stands beside a template; say whether that was possible.
+
+        What was carried out last may be what is refused: what is declared by now is the way out.
+        """
+        try:
+            self.world.keep_together(pool)
+        except InputError:
+            return False
+        return True
 
     def _failed(self, pool: str, error: Exception) -> None:
         """Try again later, and say why: a conflict only if it stays one, it is everyday life."""

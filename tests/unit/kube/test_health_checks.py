@@ -88,3 +88,18 @@ def test_repairs_end_although_the_pass_that_ended_them_was_cut_off(repaired: One
 
     assert unhealthy(repaired) == ""
     assert repaired.passes() == []
+
+
+def test_a_time_for_joining_that_cluster_api_takes_for_no_check_is_named() -> None:
+    with one_operator() as one:
+        one.declare(**REPAIRS, timeouts={"join": "10s"})
+        one.passes(2)
+
+        assert one.status()["sentence"].startswith(
+            "spec.timeouts.join: found 10s, expected at least 30s where autoRepair is on"
+        )
+        assert one.passes(2) == []
+
+        one.declare(generation=2, **REPAIRS, timeouts={"join": "0s"})
+        one.passes(3)
+        assert unhealthy(one) == "40%"

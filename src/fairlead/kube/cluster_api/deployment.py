@@ -50,6 +50,9 @@ GOES_BY_ITSELF = frozenset(
     }
 )
 
+# Seconds. Less than this a MachineHealthCheck does not take, but for none.
+SHORTEST_JOIN_S = 30
+
 CLUSTER_LABEL = "cluster.x-k8s.io/cluster-name"
 FEWEST = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size"
 MOST = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size"
@@ -202,7 +205,14 @@ def _kept_template(text: str) -> Template:
 
 
 def health_check_spec(pool: str, pacing: Pacing, cluster: str) -> Object:
-    """Return the spec of the MachineHealthCheck that repairs machines of this pool."""
+    """Return the spec of a pool's MachineHealthCheck. Raises InputError for what has no meaning."""
+    join = _seconds(pacing.join_timeout)
+    if 0 < join < SHORTEST_JOIN_S:
+        raise InputError(
+            f"found {join}s, expected at least {SHORTEST_JOIN_S}s where autoRepair is on",
+            field="spec.timeouts.join",
+            hint="Cluster API repairs no machine sooner; 0s never does it for this",
+        )
     seconds = _seconds(pacing.ready_timeout)
     unhealthy = [
         {"type": "Ready", "status": status, "timeoutSeconds": seconds}
@@ -212,7 +222,7 @@ def health_check_spec(pool: str, pacing: Pacing, cluster: str) -> Object:
         "clusterName": cluster,
         "selector": {"matchLabels": {POOL_LABEL: split(pool)[1]}},
         "checks": {
-            "nodeStartupTimeoutSeconds": _seconds(pacing.join_timeout),
+            "nodeStartupTimeoutSeconds": join,
             "unhealthyNodeConditions": unhealthy,
         },
         "remediation": {"triggerIf": {"unhealthyLessThanOrEqualTo": pacing.unhealthy}},
