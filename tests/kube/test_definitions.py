@@ -108,6 +108,21 @@ def test_the_example_pool_is_taken_as_it_is(
         ({"replicas": 5, "autoscaling": {"min": 1, "max": 4}}, "within the bounds of autoscaling"),
         ({"replicas": 0, "autoscaling": {"min": 1, "max": 4}}, "within the bounds of autoscaling"),
         ({"autoscaling": {"min": 4, "max": 1}}, "min must not be greater than max"),
+        ({"autoscaling": {"min": 4}}, "max must be at least 1"),
+        ({"autoscaling": {"max": 0}}, "max must be at least 1"),
+        ({"labels": {"team": "the blue one"}}, r"spec\.labels\.team"),
+        ({"taints": [{"key": "a b", "effect": "NoSchedule"}]}, r"spec\.taints\[0\]\.key"),
+        (
+            {"taints": [{"key": "a", "value": "b c", "effect": "NoSchedule"}]},
+            r"spec\.taints\[0\]\.value",
+        ),
+        (
+            {
+                "management": {"type": "InPlace"},
+                "rollout": {"replaceWithout": {"fix": "202604.01.3"}},
+            },
+            "replaceWithout has no meaning for InPlace",
+        ),
         ({"management": {"maxSurge": 0, "maxUnavailable": "0%"}}, "must not both be 0"),
         ({"management": {"maxSurge": "000%", "maxUnavailable": "00%"}}, "must not both be 0"),
         ({"management": {"maxSurge": 0}}, "must not both be 0"),
@@ -133,6 +148,10 @@ def test_what_a_pool_may_not_say_is_refused_with_the_reason(
         {"autoscaling": {"min": 1, "max": 4}},
         {"management": {"strategy": "OnDelete", "maxSurge": 0, "maxUnavailable": 0}},
         {"management": {"maxSurge": 0, "maxUnavailable": "100%"}},
+        {
+            "labels": {"example.com/team": "Blue_1.x"},
+            "taints": [{"key": "example.com/gpu", "value": "a-1", "effect": "NoExecute"}],
+        },
     ],
 )
 def test_what_the_judge_lets_pass_is_taken(
@@ -165,6 +184,13 @@ def test_a_name_that_is_too_long_for_machines_is_refused(
     with pytest.raises(InputError, match="a name has at most 51 characters"):
         installed.create(NODE_POOLS, pool(namespace, "w" * 52))
     installed.create(NODE_POOLS, pool(namespace, "w" * 51))
+
+
+def test_a_name_that_no_machine_could_have_is_refused(
+    installed: KubeClient, namespace: str
+) -> None:
+    with pytest.raises(InputError, match="and no dot: machines are called by it"):
+        installed.create(NODE_POOLS, pool(namespace, "a.b"))
 
 
 def test_a_field_that_nobody_knows_is_told_by_kubectl(

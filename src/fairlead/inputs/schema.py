@@ -18,6 +18,7 @@ from fairlead.inputs.shape import (
     BATCHES,
     BUDGET,
     DAYS,
+    LABEL_VALUE,
     LARGEST_NUMBER,
     PAUSE,
     TAINT_EFFECTS,
@@ -91,6 +92,12 @@ _BUDGET: Schema = {
 }
 _CLOCK: Schema = {"type": "string", "pattern": "^([01][0-9]|2[0-3]):[0-5][0-9]$"}
 _SPAN: Schema = {"type": "string", "pattern": "^([0-9]+[dhms])+$"}
+_TAINT_KEY: Schema = {
+    "type": "string",
+    "maxLength": 317,
+    "pattern": "^([A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?/)?"
+    "[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$",
+}
 _PAUSED_UNTIL: Schema = {"type": "string", "format": "date-time", "pattern": _MOMENT}
 
 # The whole rule of shapes whose own schema names the outer type only.
@@ -112,8 +119,8 @@ _INSIDE: tuple[tuple[Shape, Schema], ...] = (
         _list_of(
             _object(
                 {
-                    "key": _said(_TEXT, "its name"),
-                    "value": _said(_TEXT, "its value, if it has one"),
+                    "key": _said(_TAINT_KEY, "its name"),
+                    "value": _said(dict(LABEL_VALUE), "its value, if it has one"),
                     "effect": _said(
                         {"enum": list(TAINT_EFFECTS)}, "what becomes of pods without a toleration"
                     ),

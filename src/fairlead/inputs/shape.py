@@ -273,6 +273,13 @@ COUNT = Shape(_count, {"type": "integer", "minimum": 0, "maximum": LARGEST_NUMBE
 # More is refused with the reason where it is read.
 MACHINES = Shape(_count, {"type": "integer", "minimum": 0, "maximum": MOST_MACHINES})
 FLAG = Shape(_flag, {"type": "boolean"})
+# What a node takes; names of labels are longer than a pattern for them would be clear.
+LABEL_VALUE: Mapping[str, Json] = {
+    "type": "string",
+    "maxLength": 63,
+    "pattern": "^([A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?)?$",
+}
+LABEL = Shape(_text, LABEL_VALUE)
 TEXTS = Shape(_texts, {"type": "array", "items": {"type": "string"}})
 TEXT_SET = Shape(_text_set, {"type": "array", "items": {"type": "string"}})
 ANY = Shape(_any, {})

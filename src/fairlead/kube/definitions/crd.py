@@ -56,6 +56,11 @@ class Definition:
 
 AGE = Column("Age", ".metadata.creationTimestamp", "date")
 
+# Of NodePools: names of other objects of ours are made by us.
+LETTERS_RULE = Rule(
+    "self.metadata.name.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",
+    "a name has lower-case letters, digits and '-', and no dot: machines are called by it",
+)
 NAME_RULE = Rule(
     f"self.metadata.name.size() <= {LONGEST_NAME}",
     f"a name has at most {LONGEST_NAME} characters: those of its machines and secrets are longer",
@@ -88,12 +93,20 @@ _POOL_RULES = {
             "(!has(self.autoscaling.max) || self.replicas <= self.autoscaling.max))",
             "replicas must be within the bounds of autoscaling",
         ),
+        Rule(
+            f"!{_is_in_place('self')} || !has(self.rollout) || !has(self.rollout.replaceWithout)",
+            "rollout.replaceWithout has no meaning for InPlace, which replaces no machine",
+        ),
         Rule(f"{_is_in_place('self')} == {_is_in_place('oldSelf')}", KIND_PROBLEM),
     ),
     "autoscaling": (
         Rule(
             "!has(self.min) || !has(self.max) || self.min <= self.max",
             "min must not be greater than max",
+        ),
+        Rule(
+            "has(self.max) && self.max >= 1",
+            "max must be at least 1: it says up to how many machines there may be",
         ),
     ),
     "management": (
@@ -188,7 +201,7 @@ def _node_pool() -> Definition:
             AGE,
             Column("Why", ".status.sentence", priority=1),
         ),
-        rules=(NAME_RULE,),
+        rules=(NAME_RULE, LETTERS_RULE),
         scale={
             "specReplicasPath": ".spec.replicas",
             "statusReplicasPath": ".status.replicas",
