@@ -80,3 +80,13 @@ def test_what_the_provider_says_of_a_machine_that_does_not_go_is_told_with_it() 
     going = machine_of(found, "a/workers").going
 
     assert going == "Waiting for TestMachine to be deleted; the disk is locked"
+
+
+def test_of_a_long_word_of_a_provider_the_beginning_is_kept() -> None:
+    found = machine(("InfrastructureReady", "False", "quota " * 1700), ("NodeReady", "False", ""))
+
+    problem = machine_of(found, "a/workers").problem
+
+    assert len(problem) == 1000
+    assert problem.startswith("quota quota ")
+    assert problem.endswith("…")

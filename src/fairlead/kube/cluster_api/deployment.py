@@ -15,6 +15,7 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any
 
+from fairlead.answers.text import shortened
 from fairlead.answers.words import Phase
 from fairlead.errors import InputError
 from fairlead.kept_text import parse_value, render_value
@@ -49,6 +50,10 @@ GOES_BY_ITSELF = frozenset(
         "DeletionCompleted",
     }
 )
+
+# Characters of what Cluster API and providers say of a machine: they may say ten thousand, and a
+# status keeps a hundred of them beside what else it keeps.
+LONGEST_SAID = 1000
 
 # Seconds. Less than this a MachineHealthCheck does not take, but for none.
 SHORTEST_JOIN_S = 30
@@ -303,7 +308,7 @@ def _going_of(phase: Phase, conditions: Mapping[str, Object]) -> str:
 
 
 def _one_line(condition: Object) -> str:
-    return " ".join(str(condition.get("message", "")).split())
+    return shortened(" ".join(str(condition.get("message", "")).split()), LONGEST_SAID)
 
 
 def _told_since(found: Object, phase: Phase, conditions: Mapping[str, Object]) -> datetime | None:
