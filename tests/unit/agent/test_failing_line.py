@@ -27,9 +27,9 @@ from fairlead.agent.report.redact import Redactor
 from fairlead.agent.report.waterfall import render_waterfall
 from fairlead.agent.run import Run
 from fairlead.agent.stages.stage import Boot, find_inputs
+from fairlead.boots.failure import failure_text
 from fairlead.contract.boot_report import BootReport, StageReport, compact_fields
 from fairlead.contract.json_text import encode_json
-from fairlead.embedded.machines.last_words import failure_text
 from fairlead.sim.host import SimHost
 from unit.agent.steps.machine import Machine
 

@@ -13,11 +13,12 @@ from pathlib import Path
 import pytest
 
 from fairlead.answers.words import Fault
+from fairlead.boots.failure import failure_text
 from fairlead.contract.boot_report import BootReport, StageReport
 from fairlead.embedded.machines.directory import DirectoryMachines
 from fairlead.embedded.machines.disk import MachineDisk
 from fairlead.embedded.machines.kind import Life, Seed
-from fairlead.embedded.machines.last_words import failure_text, last_words_of
+from fairlead.embedded.machines.last_words import last_words_of
 from fairlead.embedded.machines.place import remove_tree
 from fairlead.embedded.machines.process import LARGEST_CONSOLE
 from fairlead.errors import UnavailableError

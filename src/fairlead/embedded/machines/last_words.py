@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from fairlead.agent.report.clock_text import log_time
 from fairlead.agent.report.record import parse_record
-from fairlead.contract.boot_report import STOPPED, UNFINISHED, BootReport
+from fairlead.boots.failure import failure_text, one_line
+from fairlead.contract.boot_report import UNFINISHED, BootReport
 from fairlead.contract.json_text import Pairs, parse_json, plain
-from fairlead.contract.visible_text import without_errno
 from fairlead.embedded.machines.disk import MachineDisk
 from fairlead.errors import InputError
 
@@ -19,10 +19,6 @@ from fairlead.errors import InputError
 # a machine that writes more of it must not cost us the time to read it all.
 LOG_END_BYTES = 16 * 1024
 RECORD_END_BYTES = 64 * 1024
-
-LONGEST = 500
-# The cause of a stage that stopped the boot holds the last lines of what failed.
-LONGEST_FAILURE = 1200
 
 # Where a run begins in a record.
 RUN = b'\n{"run":'
@@ -40,25 +36,16 @@ def last_words_of(disk: MachineDisk, since_ns: int, *, is_running: bool) -> str:
     report = _find_report(disk, since)
     if report is None:
         return ""
-    return _one_line(_story_of(report) or _open_end(disk, report, since, is_running=is_running))
+    return one_line(_story_of(report) or _open_end(disk, report, since, is_running=is_running))
 
 
 def last_line_of(console: bytes) -> str:
     """Return the last line of a console that says anything; '' if none does."""
     for raw in reversed(console.splitlines()):
-        line = _sentence_of(raw) or _one_line(raw.decode("utf-8", "replace"))
+        line = _sentence_of(raw) or one_line(raw.decode("utf-8", "replace"))
         if line:
             return line
     return ""
-
-
-def failure_text(report: BootReport) -> str:
-    """Return what stopped a boot, in one line; '' if nothing did."""
-    for stage in report.stages:
-        if stage.outcome == STOPPED:
-            why = stage.cause or f"exit {report.exit_code}"
-            return _one_line(f"stage {stage.name}: {why}", LONGEST_FAILURE)
-    return f"its boot ended with exit code {report.exit_code}" if report.exit_code else ""
 
 
 def _find_report(disk: MachineDisk, since: str) -> BootReport | None:
@@ -99,7 +86,7 @@ def _sentence_of(raw: bytes) -> str:
     if not isinstance(said, str):
         return ""
     why = fields.get("cause") or fields.get("error") or ""
-    return _one_line(f"{said}: {why}" if why else said)
+    return one_line(f"{said}: {why}" if why else said)
 
 
 def _fields_of(raw: bytes) -> dict[str, object]:
@@ -110,11 +97,3 @@ def _fields_of(raw: bytes) -> dict[str, object]:
     except InputError:
         return {}
     return dict(plain(value)) if isinstance(value, Pairs) else {}
-
-
-def _one_line(text: str, longest: int = LONGEST) -> str:
-    # Four times as much is looked at: whatever is white space in it becomes one space.
-    start = without_errno(text)[: 4 * longest]
-    shown = "".join(mark if mark.isprintable() else " " for mark in start)
-    line = " ".join(shown.split())
-    return line if len(line) <= longest else f"{line[:longest]}..."

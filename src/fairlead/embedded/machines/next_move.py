@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from fairlead.answers.words import Fault, Phase
+from fairlead.boots.failure import failure_text
 from fairlead.contract.boot_report import BootReport, parse_report
 from fairlead.contract.hotfix.fact import agent_in
 from fairlead.embedded.machines.kind import Life
-from fairlead.embedded.machines.last_words import failure_text
 from fairlead.embedded.store.machines import StoredMachine
 from fairlead.errors import InputError
 from fairlead.rollout.machines import Machine

@@ -26,12 +26,23 @@ class KeptReport:
     """
     What a machine said. pair: what it had booted from.
 
-    digest: of what it sent, byte for byte, to know it again. text: that, without secrets.
+    digest: of what it sent, byte for byte, to know it again. text: that, without secrets. change:
+    the change in place that the boot was part of, or ''.
     """
 
     pair: str
     digest: str
     text: str
+    change: str = ""
+
+    def is_about(self, pair: str, change: str) -> bool:
+        """
+        Say whether it is the word of a boot from this pair.
+
+        change: the one that is being applied, or ''. A machine that comes back to a pair boots
+        from it once more.
+        """
+        return self.pair == pair and change in ("", self.change)
 
 
 def report_object(pool: str, machine: Object, kept: KeptReport) -> Object:
@@ -55,6 +66,7 @@ def report_object(pool: str, machine: Object, kept: KeptReport) -> Object:
         "spec": {
             "pool": split(pool)[1],
             "pair": kept.pair,
+            "change": kept.change,
             "digest": kept.digest,
             "report": kept.text,
         },
@@ -64,7 +76,12 @@ def report_object(pool: str, machine: Object, kept: KeptReport) -> Object:
 def report_in(found: Object) -> KeptReport:
     """Return what a BootReport holds."""
     spec = found["spec"]
-    return KeptReport(pair=spec["pair"], digest=spec["digest"], text=spec["report"])
+    return KeptReport(
+        pair=spec["pair"],
+        digest=spec["digest"],
+        text=spec["report"],
+        change=spec.get("change", ""),
+    )
 
 
 def is_of(found: Object, machine: Object) -> bool:

@@ -25,6 +25,9 @@ from fairlead.rollout.machines import Machine
 REVISION = f"{GROUP}/revision"
 HEADING_FOR = f"{GROUP}/heading-for"
 CHANGE = f"{GROUP}/change"
+# Of the last boot that failed: which change it was part of, or '', and what stopped it. Noted by
+# the payload service, to which a machine whose kubelet died still speaks.
+BOOT_FAILED = f"{GROUP}/boot-failed"
 
 
 class ChangeStage(enum.Enum):
@@ -73,6 +76,26 @@ def change_of(found: Object) -> Change | None:
             f"the annotation {CHANGE} is none of ours: {error}",
             hint="remove it: the change begins again",
         ) from error
+
+
+def applied_since(found: Object) -> str:
+    """Return what tells the change that is being applied from all others, or '' if none is."""
+    change = change_of(found)
+    if change is None or change.stage is not ChangeStage.APPLY:
+        return ""
+    is_wanted = annotations_of(found).get(HEADING_FOR) == change.to
+    return change.since.isoformat() if is_wanted else ""
+
+
+def failed_boot(change: str, says: str) -> dict[str, str]:
+    """Return the annotation that keeps what stopped a boot, with the change that it was part of."""
+    return {BOOT_FAILED: f"{change} {says}"}
+
+
+def failure_of_change(found: Object) -> str:
+    """Return what stopped the boot of the change that is being applied, or ''."""
+    of, _, says = annotations_of(found).get(BOOT_FAILED, "").partition(" ")
+    return says if of and of == applied_since(found) else ""
 
 
 def kept_change(change: Change) -> dict[str, str]:

@@ -35,6 +35,7 @@ from fairlead.kube.cluster_api.in_place import (
     ChangeStage,
     annotations_of,
     change_of,
+    failure_of_change,
     kept_change,
 )
 from fairlead.kube.cluster_api.workload import Workload, Workloads
@@ -197,7 +198,11 @@ class Updater:
             self._give_document(node, job)
         pods, _ = client.list_all(PODS, NAMESPACE, f"batch.kubernetes.io/job-name={node.job}")
         problem = problem_of(job, pods)
-        if end:
+        # What the agent itself said is final. A node whose kubelet the change ended says nothing of
+        # its pods, and its Job never ends.
+        if said := failure_of_change(node.found):
+            problem = f"its change failed: {said}"
+        if end or said:
             failed = Change(
                 to=change.to, stage=ChangeStage.FAILED, since=self._now(), problem=problem
             )

@@ -10,6 +10,7 @@ REPORT = object_of(
     {
         "pool": said(TEXT, "The NodePool, in the same namespace."),
         "pair": said(TEXT, "The NodeRevision that the machine had booted from."),
+        "change": said(TEXT, "When the change in place began that it was part of; empty if none."),
         "digest": said(TEXT, "SHA-256 of what the machine sent, to know it again."),
         # Taking a secret out may make it longer, by less than this.
         "report": said(

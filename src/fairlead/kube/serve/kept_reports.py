@@ -26,6 +26,7 @@ from fairlead.kube.cluster_api.boot_reports import (
     report_object,
 )
 from fairlead.kube.cluster_api.deployment import machine_of
+from fairlead.kube.cluster_api.in_place import applied_since
 from fairlead.kube.names import TOKEN, owner_of, secret_name, split
 from fairlead.kube.resource import BOOT_REPORTS, MACHINES, SECRETS
 from fairlead.kube.world import KubeWorld
@@ -57,24 +58,28 @@ class KeptReports:
             return earlier
         return kept
 
-    def keep(self, machine: Object, report: bytes, pair: str = "") -> None:
+    def keep(self, machine: Object, report: bytes, pair: str = "") -> KeptReport:
         """
         Keep what a machine said of a boot from this pair, by default the one that it has now.
 
+        Return what is kept of it.
+
         Of one boot the first word counts: raises ConflictError if there was one.
         """
+        change = "" if pair else applied_since(machine)
         pool, pair = owner_of(machine), pair or _pair_of(machine)
         text = self._without_secrets(pool, pair, report.decode())
-        kept = KeptReport(pair=pair, digest=report_digest(report), text=text)
+        kept = KeptReport(pair=pair, digest=report_digest(report), text=text, change=change)
         made, before = report_object(pool, machine, kept), self._find(machine, is_any=True)
         if before is None:
             self._copies.client.create(BOOT_REPORTS, made)
-        elif is_of(before, machine) and report_in(before).pair == pair:
+        elif is_of(before, machine) and report_in(before).is_about(pair, change):
             raise ConflictError(f"{machine['metadata']['name']} said something before")
         else:
             version = before["metadata"]["resourceVersion"]
             metadata = {**made["metadata"], "resourceVersion": version}
             self._copies.client.replace(BOOT_REPORTS, {**made, "metadata": metadata})
+        return kept
 
     def bring_over(self) -> int:
         """

@@ -11,11 +11,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fairlead.answers.words import Phase
+from fairlead.boots.failure import failure_text
 from fairlead.contract.boot_report import parse_report
 from fairlead.contract.hotfix.fact import agent_in
 from fairlead.errors import ConflictError, InputError, UnavailableError
 from fairlead.kube.answer import Object
 from fairlead.kube.cluster_api.deployment import AGENT, BOOT_MS, BOOTED, machine_of
+from fairlead.kube.cluster_api.in_place import BOOT_FAILED, applied_since, failed_boot
 from fairlead.kube.names import owner_of, split
 from fairlead.kube.resource import MACHINES
 from fairlead.kube.serve.kept_reports import KeptReports
@@ -30,7 +32,7 @@ from fairlead.rollout.secrets import TokenSecret
 MANAGER = "fairlead-payload"
 
 # What is told of a machine at its Machine, where people may read it.
-NOTED = (BOOTED, AGENT, BOOT_MS)
+NOTED = (BOOTED, AGENT, BOOT_MS, BOOT_FAILED)
 
 # A node may be ready before its agent has said how the boot ended.
 _LISTENED_TO = (Phase.BOOTING, Phase.READY, Phase.NOT_READY)
@@ -74,13 +76,14 @@ class KubePayloads:
         self._note(pool, machine, {BOOTED: revision})
 
     def _note(self, pool: str, machine: str, told: dict[str, str]) -> None:
-        """Annotate a Machine, besides what this service noted before."""
+        """Annotate a Machine, besides what this service noted before; '' takes something away."""
         found = self.find_machine(pool, machine)
         if found is None:
             return
         known = found["metadata"].get("annotations") or {}
         noted = {name: known[name] for name in NOTED if name in known}
-        if {**noted, **told} == noted:
+        kept = {name: value for name, value in {**noted, **told}.items() if value}
+        if kept == noted:
             return
         # With its uid and without its version: a Machine that is gone is not made, and Cluster
         # API, which writes it all the time, is not disturbed.
@@ -88,7 +91,7 @@ class KubePayloads:
         wanted = {
             "apiVersion": MACHINES.api_version,
             "kind": MACHINES.kind,
-            "metadata": {**metadata, "annotations": {**noted, **told}},
+            "metadata": {**metadata, "annotations": kept},
         }
         try:
             self._copies.client.apply(MACHINES, wanted, manager=MANAGER)
@@ -114,13 +117,15 @@ class KubePayloads:
         if found is None:
             return
         try:
-            self.reports.keep(found, report)
+            kept = self.reports.keep(found, report)
         except ConflictError as error:
             raise UnavailableError(f"{machine} said something a moment ago") from error
-        read = parse_report(report)
+        read = parse_report(kept.text.encode())
         agent = agent_in(read)
         told = {BOOT_MS: f"{read.took_ms:.1f}", **({AGENT: agent} if agent else {})}
-        self._note(pool, machine, told)
+        failure = failure_text(read) if read.exit_code else ""
+        failed = failed_boot(kept.change, failure) if failure else {BOOT_FAILED: ""}
+        self._note(pool, machine, {**told, **failed})
 
     def find_machine(self, pool: str, machine: str) -> Object | None:
         """Return the Machine of a pool that calls itself by this name, or None."""
@@ -138,8 +143,11 @@ class KubePayloads:
         machine = machine_of(found, pair.pool)
         if (machine.heading_for or machine.revision) != pair.id:
             return Bearer(pair=pair)
+        change = applied_since(found)
+        if machine.is_in_flight and not change and machine.phase is not Phase.FAILED:
+            return Bearer(pair=pair)  # it will change to this pair, or our copy is behind
         kept = self.reports.find(found)
-        said = kept.digest if kept is not None and kept.pair == pair.id else ""
+        said = kept.digest if kept is not None and kept.is_about(pair.id, change) else ""
         is_expected = not said and machine.phase in _LISTENED_TO
         template = self._world.machines.find_template(pair.pool)
         return Bearer(
