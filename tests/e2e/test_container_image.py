@@ -85,6 +85,8 @@ def test_the_image_is_built_as_its_file_says_and_runs_every_program_without_righ
     for command in ("operator", "payload", "extension", "hotfix serve"):
         says = buildah.run(container, fairlead, *command.split(), "--help")
         assert says.startswith(f"usage: fairlead {command}")
+    # As the pods of changes in place begin, on a node's root: --in-place-image.
+    assert buildah.run(container, "chroot", "--version").startswith("chroot (GNU coreutils)")
     # What each of them needs beside the standard library is there.
     loaded = "import grpc, lightkube, starlette, uvicorn, fairlead.kube.operator"
     assert buildah.run(container, "/opt/fairlead/bin/python", "-c", loaded) == ""

@@ -13,11 +13,19 @@ from pathlib import Path
 
 from boot.roots import PACKAGES, agent_layer, base_root
 from fairlead.agent.stages.read_features import HOTFIX_FEATURE
+from kube.fleet import IN_PLACE_IMAGE
 
 SUITE = "bookworm"
 POD_PACKAGES = (*PACKAGES, "busybox-static", "containerd", "containernetworking-plugins", "runc")
 
 POD_IMAGE = "registry.example.test/web:1"
+# All that a change in place takes from the image of its Job: in the image, and in Debian.
+CHANGE_PROGRAM = {
+    "usr/sbin/chroot": "usr/sbin/chroot",
+    "lib/x86_64-linux-gnu/libc.so.6": "lib/x86_64-linux-gnu/libc.so.6",
+    "lib64/ld-linux-x86-64.so.2": "lib/x86_64-linux-gnu/ld-linux-x86-64.so.2",
+}
+
 # What this containerd holds a pod's namespaces open with, if nobody names another.
 SANDBOX_IMAGE = "registry.k8s.io/pause:3.6"
 FOR_EVER = ["/bin/busybox", "sleep", "2147483647"]
@@ -76,13 +84,14 @@ ExecStart=/bin/sh {PROGRAM}
 def make_pod_node_image(directory: Path, baked: dict[str, bytes]) -> tuple[Path, ...]:
     """Return the layers of the image, the first on top; baked: more files of it by their path."""
     root = base_root(SUITE, POD_PACKAGES)
-    busybox = (root / "bin/busybox").read_bytes()
+    web = {"bin/busybox": (root / "bin/busybox").read_bytes(), "www/index.html": b"it runs\n"}
+    change = {path: (root / found).read_bytes() for path, found in CHANGE_PROGRAM.items()}
     files = {
         **baked,
         "/etc/fairlead/features.env": f"{HOTFIX_FEATURE}=true\n".encode(),
         "/etc/cni/net.d/10-pods.conflist": json.dumps(POD_NETWORK).encode(),
         "/etc/resolv.conf": b"# nobody to ask\n",
-        IMAGES: image_archive((POD_IMAGE, SANDBOX_IMAGE), busybox),
+        IMAGES: image_archive({(POD_IMAGE, SANDBOX_IMAGE): web, (IN_PLACE_IMAGE,): change}),
         "/etc/systemd/system/containerd.service.d/50-images.conf": WITH_IMAGES.encode(),
         PROGRAM: CONTAINER_FIXES.encode(),
         f"/{UNIT}": UNIT_TEXT.encode(),
@@ -99,23 +108,27 @@ def make_pod_node_image(directory: Path, baked: dict[str, bytes]) -> tuple[Path,
     return directory, agent_layer(SUITE, packages=POD_PACKAGES), root
 
 
-def image_archive(names: tuple[str, ...], busybox: bytes) -> bytes:
-    """An image of one program that sleeps, or does what a pod tells it, as `docker save` has it."""
-    layer = _archive({"bin/busybox": busybox, "www/index.html": b"it runs\n"})
-    config = {
-        "architecture": "amd64",
-        "os": "linux",
-        "config": {"Entrypoint": FOR_EVER},
-        "rootfs": {"type": "layers", "diff_ids": [f"sha256:{sha256(layer).hexdigest()}"]},
-    }
-    manifest = [{"Config": "config.json", "RepoTags": list(names), "Layers": ["layer.tar"]}]
-    return _archive(
-        {
-            "manifest.json": json.dumps(manifest).encode(),
-            "config.json": json.dumps(config).encode(),
-            "layer.tar": layer,
+def image_archive(images: dict[tuple[str, ...], dict[str, bytes]]) -> bytes:
+    """
+    Images as `docker save` has them: the files of each, by the names that it has.
+
+    What a pod gives no command sleeps, if its image has what that takes.
+    """
+    files: dict[str, bytes] = {}
+    manifest = []
+    for number, (names, content) in enumerate(images.items()):
+        layer = _archive(content)
+        config = {
+            "architecture": "amd64",
+            "os": "linux",
+            "config": {"Entrypoint": FOR_EVER},
+            "rootfs": {"type": "layers", "diff_ids": [f"sha256:{sha256(layer).hexdigest()}"]},
         }
-    )
+        files[f"{number}/config.json"] = json.dumps(config).encode()
+        files[f"{number}/layer.tar"] = layer
+        parts = {"Config": f"{number}/config.json", "Layers": [f"{number}/layer.tar"]}
+        manifest.append({**parts, "RepoTags": list(names)})
+    return _archive({"manifest.json": json.dumps(manifest).encode(), **files})
 
 
 def _archive(files: dict[str, bytes]) -> bytes:

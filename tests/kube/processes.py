@@ -15,7 +15,7 @@ from typing import Any
 import yaml
 
 from kube.cluster import LOOPBACK, TestCluster, free_port
-from kube.fleet import wait_until
+from kube.fleet import IN_PLACE_IMAGE, wait_until
 
 OVERLAY = Path(__file__).parents[2] / "deploy" / "kube" / "overlays" / "test-provider"
 HOME = "fairlead-system"
@@ -79,7 +79,7 @@ def operator_process(
         *(cluster, directory, "fairlead-operator", "operator", "--namespace", HOME),
         *("--payload-address", f"https://{LOOPBACK}:{payload}"),
         *("--payload-ca", str(authority)),
-        *("--in-place-image", "registry.example.test/fairlead-operator:1"),
+        *("--in-place-image", IN_PLACE_IMAGE),
         *("--hotfix-depot", str(directory)),
         *words,
     )
