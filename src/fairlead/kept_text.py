@@ -25,6 +25,7 @@ from uuid import UUID
 import msgspec
 from msgspec import inspect
 
+from fairlead.answers.learned import learned
 from fairlead.answers.plan import Plan
 from fairlead.errors import InputError
 from fairlead.inputs.leaf import Json
@@ -123,7 +124,7 @@ def _unwritable(error: Exception) -> InputError:
 
 @cache
 def _spans_of(kind: type) -> tuple[tuple[str, ...], ...]:
-    return tuple(_paths_to_spans(inspect.type_info(kind)))
+    return tuple(_paths_to_spans(inspect.type_info(learned(kind))))
 
 
 def _paths_to_spans(kind: inspect.Type) -> Iterator[tuple[str, ...]]:

@@ -12,6 +12,7 @@ from typing import TypeVar
 import msgspec
 
 from fairlead.answers.document import Document, Json
+from fairlead.answers.learned import learned
 from fairlead.errors import InputError
 
 T = TypeVar("T")
@@ -33,17 +34,19 @@ def plain(answer: object) -> Json:
 def decode(kind: type[T], text: bytes | str) -> T:
     """Return the answer in a text. Raises InputError by field."""
     try:
-        return msgspec.json.decode(text, type=kind)
+        found: T = msgspec.json.decode(text, type=learned(kind))
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise _placed(error, "") from error
+    return found
 
 
 def read_as(kind: type[T], value: Json, field: str) -> T:
     """Return JSON values as a document, or a list of them. Raises InputError by field."""
     try:
-        return msgspec.convert(value, kind)
+        found: T = msgspec.convert(value, learned(kind))
     except (msgspec.MsgspecError, RecursionError) as error:
         raise _placed(error, field) from error
+    return found
 
 
 def _moment_of(value: object) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from fairlead.answers.learned import learned
 from fairlead.errors import ConflictError, InputError, UnavailableError
 from fairlead.inputs.leaf import Json
 
@@ -115,9 +116,10 @@ def object_in(answer: bytes | None) -> Object | None:
 def page_of(content: bytes) -> Page:
     """Return one page of a list."""
     try:
-        return msgspec.json.decode(content, type=Page)
+        page: Page = msgspec.json.decode(content, type=learned(Page))
     except msgspec.MsgspecError as error:
         raise UnavailableError(f"an answer that is no list: {error}") from error
+    return page
 
 
 def decoded(content: bytes | msgspec.Raw) -> Object:

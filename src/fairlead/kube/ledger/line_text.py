@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from fairlead.answers.learned import learned
 from fairlead.errors import UnavailableError
 from fairlead.kube.ledger.line import Asked, Heard, Line
 from fairlead.kube.ledger.shared_text import Form
@@ -37,7 +38,7 @@ def read_line(text: str) -> Line:
     if not text:
         return Line()
     try:
-        found = msgspec.json.decode(text, type=_Text)
+        found: _Text = msgspec.json.decode(text, type=learned(_Text))
     except msgspec.MsgspecError as error:
         raise UnavailableError(f"a ledger that is damaged: {error}") from error
     return Line(
