@@ -1,83 +1,65 @@
 """Operators that are killed at any call to the API server, alone and two at a time."""
 
 import random
+import sys
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from pathlib import Path
 
 import pytest
 
-from fairlead.kube.operator import Operator, Settings
-from kube.dying import DyingClient
-from kube.fleet import NAMESPACE, STUB, Fleet, wait_until
+from kube.dying_operators import Fate, Nursery
+from kube.fleet import Fleet, wait_until
 from kube.invariants import Budgets, missing_pairs, objects_of, objects_of_one_revision
 
-# Threads of an operator that is killed end with what killed it.
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning"),
-]
+pytestmark = pytest.mark.slow
 
 SEED = 20261118
 KILLS_ALONE, KILLS_OF_TWO = 70, 30
 POOLS = [f"mortal-{number}" for number in range(5)]
 LATER = timedelta(hours=3)  # longer than superseded pairs live
 
-# The last call of a pass at which an operator dies, counted from its start: five pools that roll
-# make about seventy, so that a rollout sees several of them die.
-LAST_CALL = 12
+# Whose calls count, and at which of them an operator dies at the latest, counted from its start.
+# Passes of five pools that roll make about seventy, so that a rollout sees several operators die;
+# a lease takes two and then two every other second; of all, the first twenty are lists.
+LAST_CALL = {"worker": 12, "lease": 4, "": 40}
+SHARES = (70, 15, 15)
 
 
 class Mortals:
     """Operators that die, one after the other or two at a time."""
 
-    def __init__(self, fleet: Fleet) -> None:
+    def __init__(self, fleet: Fleet, nursery: Nursery) -> None:
         self.fleet = fleet
+        self.nursery = nursery
         self.random = random.Random(SEED)
         self.rollouts = 0
         self.died_at: list[str] = []
-        self._alive: list[tuple[Operator, DyingClient]] = []
 
-    def start(self, identity: str) -> DyingClient:
-        """Start one that may be told to die."""
-        client = DyingClient(self.fleet.cluster.admin)
-        settings = Settings(namespace=NAMESPACE, identity=identity, stub=STUB)
-        operator = Operator(client, settings, self.fleet.said.append)
-        operator.start()
-        self._alive.append((operator, client))
-        return client
+    def start(self, identity: str) -> int:
+        """Start one that dies at a call that is drawn."""
+        (thread,) = self.random.choices([*LAST_CALL], SHARES)
+        call = self.random.randint(1, LAST_CALL[thread])
+        is_sent = self.random.random() < 0.5
+        return self.nursery.start(identity, Fate(call=call, is_sent=is_sent, thread=thread))
 
-    def condemn(self, client: DyingClient) -> None:
-        """Let one die at a call that is drawn."""
-        client.die_at(self.random.randint(1, LAST_CALL), is_sent=self.random.random() < 0.5)
-
-    def bury_one(self, *clients: DyingClient) -> None:
-        """Wait for the end of one of them; nothing of it runs afterwards."""
+    def bury_one(self, *processes: int) -> None:
+        """Wait for the end of one of them."""
         end = time.monotonic() + 120
-        while not any(one.is_dead.is_set() for one in clients):
-            assert time.monotonic() < end, ("they live on", self.fleet.said[-5:])
+        while not (dead := [one for one in processes if one in self.nursery.died_at]):
+            assert time.monotonic() < end, "they live on"
             self.roll()
             time.sleep(0.05)
-        client = next(one for one in clients if one.is_dead.is_set())
-        operator = next(one for one, other in self._alive if other is client)
-        self._alive.remove((operator, client))
-        operator.stop()
-        client.close()
-        self.died_at.append(client.died_at)
+        self.died_at.extend(self.nursery.died_at[one] for one in dead)
 
     def roll(self) -> None:
-        """Declare another version of all pools, if all are settled."""
+        """If all pools are settled, look whether they may be, and declare another version."""
         if all(is_settled(self.fleet, name) for name in POOLS):
+            check_settled(self.fleet, self.rollouts)
             self.rollouts += 1
             declare_all(self.fleet, self.rollouts)
-
-    def end(self) -> None:
-        """Stop all that live."""
-        while self._alive:
-            operator, client = self._alive.pop()
-            operator.stop()
-            client.close()
 
 
 def is_settled(fleet: Fleet, name: str) -> bool:
@@ -85,6 +67,14 @@ def is_settled(fleet: Fleet, name: str) -> bool:
     status = pool.get("status") or {}
     is_told = status.get("observedGeneration") == pool["metadata"]["generation"]
     return is_told and status.get("state") == "Settled"
+
+
+def check_settled(fleet: Fleet, rollouts: int) -> None:
+    """Every rollout was one write of a template, and left one machine and no Secret missing."""
+    for name in POOLS:
+        assert fleet.deployment(name)["metadata"]["generation"] == rollouts + 1
+        assert len(fleet.machines(name)) == 1
+    assert missing_pairs(fleet.admin, POOLS) == []
 
 
 def declare_all(fleet: Fleet, number: int) -> None:
@@ -103,10 +93,10 @@ def budgets(unmanned: Fleet) -> Iterator[Budgets]:
 
 
 @pytest.fixture
-def mortals(unmanned: Fleet) -> Iterator[Mortals]:
-    all_of_them = Mortals(unmanned)
-    yield all_of_them
-    all_of_them.end()
+def mortals(unmanned: Fleet, tmp_path: Path) -> Iterator[Mortals]:
+    nursery = Nursery(unmanned.cluster.admin, tmp_path / "nursery.log")
+    yield Mortals(unmanned, nursery)
+    nursery.close()
 
 
 def has_only(fleet: Fleet, name: str, expected: dict[str, list[str]]) -> bool:
@@ -114,25 +104,21 @@ def has_only(fleet: Fleet, name: str, expected: dict[str, list[str]]) -> bool:
 
 
 def kill_one_after_another(fleet: Fleet, mortals: Mortals) -> None:
-    for _ in range(KILLS_ALONE):
-        client = mortals.start("alone")  # as one that starts again under its own name
-        mortals.condemn(client)
-        mortals.bury_one(client)
+    while len(mortals.died_at) < KILLS_ALONE:
+        mortals.bury_one(mortals.start("alone"))  # as one that starts again under its own name
         assert missing_pairs(fleet.admin, POOLS) == []
 
 
 def kill_one_of_two(fleet: Fleet, mortals: Mortals) -> None:
     """The lease is handed over while one acts: for some seconds both believe to lead."""
-    both: list[DyingClient] = []
-    for number in range(KILLS_OF_TWO):
+    both: list[int] = []
+    while len(mortals.died_at) < KILLS_ALONE + KILLS_OF_TWO:
         while len(both) < 2:
-            both.append(mortals.start(f"{number}-{len(both)}"))
-            mortals.condemn(both[-1])
+            both.append(mortals.start(f"{len(mortals.died_at)}-{len(both)}"))
         fleet.hand_over()
         mortals.bury_one(*both)
         assert missing_pairs(fleet.admin, POOLS) == []
-        both = [one for one in both if not one.is_dead.is_set()]
-    mortals.end()
+        both = [one for one in both if one not in mortals.nursery.died_at]
 
 
 def test_an_operator_killed_at_any_call_leaves_nothing_that_the_next_one_cannot_end(
@@ -144,19 +130,22 @@ def test_an_operator_killed_at_any_call_leaves_nothing_that_the_next_one_cannot_
     declare_all(fleet, 0)
     kill_one_after_another(fleet, mortals)
     kill_one_of_two(fleet, mortals)
-    assert len(mortals.died_at) == KILLS_ALONE + KILLS_OF_TWO
-    # Not all at one kind of call, and both before and after they were sent.
+    mortals.nursery.close()
+    ends = "\n".join(mortals.died_at)
+    sys.stdout.write(f"seed {SEED}: {len(mortals.died_at)} processes killed at\n{ends}\n")
+    assert len(mortals.died_at) >= KILLS_ALONE + KILLS_OF_TWO == 100
+    assert mortals.rollouts >= 5
+    # Not all at one kind of call or in one thread, and both before and after they were sent.
     assert {one.partition(" ")[0] for one in mortals.died_at} >= {"GET", "POST", "PUT", "PATCH"}
-    assert {one.rpartition(" ")[2] for one in mortals.died_at} == {"sent", "unsent"}
+    assert {one.split(", ")[1] for one in mortals.died_at} >= {"worker", "lease"}
+    assert {one.split(", ")[2] for one in mortals.died_at} == {"sent", "unsent"}
 
     # Whoever comes next ends all of it, and what nothing needs is gone after its grace.
     fleet.start_operator("last")
     fleet.hand_over()
     for name in POOLS:
         fleet.settle(name)
-        assert fleet.deployment(name)["metadata"]["generation"] == mortals.rollouts + 1
-        assert len(fleet.machines(name)) == 1
-    assert missing_pairs(fleet.admin, POOLS) == []
+    check_settled(fleet, mortals.rollouts)
     fleet.stop_operators()
     later = datetime.now(UTC).replace(microsecond=0) + LATER
     fleet.now = lambda: later
