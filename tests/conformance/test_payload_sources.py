@@ -152,7 +152,8 @@ def edge(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Edge]:
         return
     if request.param == "kube":
         pair = make_token(PAIR, PAIR_TOKEN)
-        with running_edge(tmp_path, pair, (FIRST, SECOND)) as running:
+        installed = request.getfixturevalue("installed")
+        with running_edge(installed, pair, (FIRST, SECOND)) as running:
             yield running
         return
     clock = Clock()
