@@ -345,7 +345,7 @@ DECISIONS = {
     "0063-silence-is-doubt-at-once.md": "4e8eb98a75d6ce62",
     "0065-the-flag-gates-the-question.md": "384658806184cf32",
     "0066-a-newer-wish-ends-a-rollout.md": "adc7b1d56ed8012f",
-    "0067-connections-of-our-own.md": "5647cc87df48e132",
+    "0067-connections-of-our-own.md": "8bb001c30345f0b7",
     "0068-a-control-plane-says-its-version.md": "3335ac6c60f9fe67",
     "0069-roles-bound-in-namespaces.md": "656a13210b16d5d0",
     "0070-a-changes-own-report-ends-it.md": "94dac654145091af",

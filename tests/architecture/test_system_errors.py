@@ -25,6 +25,7 @@ SYSTEM = {
 EXEMPT = {
     "agent/": "ships without telling; its words lose their numbers where they are shown",
     "kube/client.py": "the clients of kubeconfigs and HTTP tell in words of their own",
+    "kube/wire/": "the same: what is said of a kubeconfig and its programs",
     "kube/serve/own_question.py": "what a probe reads, whole",
 }
 

@@ -1,7 +1,7 @@
 """
 The few calls to an API server that this edge makes, and its errors as ours.
 
-lightkube reads kubeconfigs and shows tokens; what crosses is bytes (connections.py), read by
+lightkube reads kubeconfigs and shows tokens; what crosses is bytes (wire/connections.py), read by
 msgspec. Calls are synchronous and safe from several threads: so are the seams of the controller.
 
 ==========================  ==================================================
@@ -50,8 +50,8 @@ from fairlead.kube.answer import (
     refuse_failed,
     retry_after,
 )
-from fairlead.kube.connections import FAILURES, Connections
 from fairlead.kube.resource import PODS, Resource
+from fairlead.kube.wire.connections import FAILURES, Connections
 
 # Who writes, in managedFields: one name for all that the operator owns.
 FIELD_MANAGER = "fairlead"

@@ -284,7 +284,7 @@ class Operator:
 
     def _looks_again(self, pool: str) -> Iterator[float]:
         """Yield after how many seconds a pool is to be looked at for what nobody watches."""
-        if self.world.pools.is_moved_by_secrets(pool):
+        if self.world.pools.secrets.move(pool):
             yield self._settings.secrets_s
         found = self.world.copies.find(NODE_POOLS, *split(pool))
         seconds = self.world.control_planes.look_again(found) if found else None

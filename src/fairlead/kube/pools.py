@@ -7,18 +7,15 @@ that the pass looked at: of two operators that act at once, the second is refuse
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
-from hashlib import sha256
 from typing import Any
 
 from fairlead.answers.pool import PoolStatus
-from fairlead.answers.words import PoolState
-from fairlead.controller.observe import PoolDocuments, Resolved
+from fairlead.controller.observe import PoolDocuments
 from fairlead.errors import InputError
 from fairlead.inputs.leaf import Json, Problem
 from fairlead.inputs.parse import NO_PLATFORM
@@ -36,6 +33,7 @@ from fairlead.kube.cluster_api.control_planes import noted_control_plane
 from fairlead.kube.cluster_api.deployment import machine_of
 from fairlead.kube.copies import Copies, newest_first
 from fairlead.kube.journal import KubeJournal
+from fairlead.kube.named_secrets import NamedSecrets
 from fairlead.kube.names import FINALIZER, pool_of, split
 from fairlead.kube.resource import (
     MACHINES,
@@ -57,7 +55,7 @@ from fairlead.kube.status import (
     status_fields,
     with_edge,
 )
-from fairlead.payload.pool_secrets import PoolSecrets, named_in, put_secrets, why_unfit
+from fairlead.payload.pool_secrets import put_secrets
 from fairlead.revision.revision import Revision
 from fairlead.rollout.approval import Approval
 from fairlead.rollout.fixes import Fixes, no_fixes
@@ -65,12 +63,6 @@ from fairlead.rollout.record import PoolRecord
 from fairlead.telling.fix import pool_fixes
 
 PLATFORM_NAME = "platform"
-
-# Fields of a pool that name a Secret, what a person calls it, and the key that holds it.
-SECRET_FIELDS = {
-    "pullSecret": ("pull secret", ".dockerconfigjson"),
-    "trustBundle": ("trust bundle", "ca.crt"),
-}
 
 
 class KubePools:
@@ -85,6 +77,7 @@ class KubePools:
         self._home = home
         # Where machines reach the payload service, and what they trust it by.
         self.stub = stub
+        self.secrets = NamedSecrets(copies)
         # What is published at this moment. Never raises.
         self.read_fixes: Callable[[], Fixes] = no_fixes
         # What is known of the control plane that a NodePool's machines join, for who may ask it.
@@ -111,7 +104,7 @@ class KubePools:
         return PoolDocuments(
             pool=document,
             platform=with_stub(self._platform_of(split(pool)[0]), self.stub),
-            resolved=self._resolve(split(pool)[0], document),
+            resolved=self.secrets.resolve(split(pool)[0], document),
             is_leaving="deletionTimestamp" in found["metadata"],
             asked_by=asker_of(found, document),
             control_plane=self.read_control_plane(found),
@@ -131,7 +124,7 @@ class KubePools:
         return PoolDocuments(
             pool=pool,
             platform=with_stub(platform, self.stub),
-            resolved=self._resolve(namespace, pool),
+            resolved=self.secrets.resolve(namespace, pool),
             control_plane=self.read_control_plane(found) if found else None,
         )
 
@@ -140,7 +133,7 @@ class KubePools:
         metadata = pool.get("metadata") if isinstance(pool, Mapping) else None
         namespace = metadata.get("namespace") if isinstance(metadata, Mapping) else None
         try:
-            put_secrets({}, self.read_secrets(str(namespace or self._home), pool))
+            put_secrets({}, self.secrets.read_all(str(namespace or self._home), pool))
         except InputError as error:
             return Problem(f"{error.field}.name", str(error)) if error.field else None
         return None
@@ -263,60 +256,6 @@ class KubePools:
             return
         metadata = {**found["metadata"], "finalizers": [*finalizers, FINALIZER]}
         self._copies.replace(NODE_POOLS, {**found, "metadata": metadata})
-
-    # What names point to.
-
-    def read_secrets(self, namespace: str, document: Json) -> PoolSecrets:
-        """Return the Secrets that a document names, to be served and kept nowhere."""
-        found: dict[str, bytes | None] = {}
-        for field in SECRET_FIELDS:
-            name = named_in(document, field)
-            try:
-                found[field] = self.read_secret(namespace, field, name) if name else None
-            except InputError as error:
-                return PoolSecrets(problem=str(error))
-        return PoolSecrets(pull_secret=found["pullSecret"], trust_bundle=found["trustBundle"])
-
-    def _resolve(self, namespace: str, document: Json) -> Resolved:
-        digests: dict[str, str] = {}
-        for field in SECRET_FIELDS:
-            name = named_in(document, field)
-            try:
-                digests[field] = self.digest_of(namespace, field, name) if name else ""
-            except InputError as error:
-                return Resolved(problem=str(error), field=f"spec.{field}.name")
-        return Resolved(pull_secret=digests["pullSecret"], trust_bundle=digests["trustBundle"])
-
-    def is_moved_by_secrets(self, pool: str) -> bool:
-        """
-        Say whether a pool waits for what Secrets hold that it names: nothing else would wake it.
-
-        Their content may be drift or a rollout; or one cannot be used, and the pool is blocked.
-        """
-        found = self._copies.find(NODE_POOLS, *split(pool)) or {"spec": {}}
-        if not any(named_in(found, field) for field in SECRET_FIELDS):
-            return False
-        is_blocked = (found.get("status") or {}).get("state") == PoolState.BLOCKED.value
-        return is_blocked or found["spec"].get("secretContent") in ("Drift", "Roll")
-
-    def digest_of(self, namespace: str, field: str, name: str) -> str:
-        """Return the digest of a Secret. Raises InputError if no machine could use it, too."""
-        content = self.read_secret(namespace, field, name)
-        if why := why_unfit(field, content):
-            says, _ = SECRET_FIELDS[field]
-            raise InputError(f"the Secret {name} in {namespace}, the pool's {says}, {why}")
-        return f"sha256:{sha256(content).hexdigest()}"
-
-    def read_secret(self, namespace: str, field: str, name: str) -> bytes:
-        """Return what a field of a pool names. Raises InputError if it cannot be had."""
-        says, key = SECRET_FIELDS[field]
-        found = self._copies.client.find(SECRETS, name, namespace)
-        if found is None:
-            raise InputError(f"there is no Secret {name} in {namespace}, the pool's {says}")
-        try:
-            return base64.b64decode(found["data"][key], validate=True)
-        except (KeyError, TypeError, ValueError) as error:
-            raise InputError(f"the Secret {name} in {namespace} holds no {key}") from error
 
     def _read(self, pool: str) -> Object:
         found = self._copies.find(NODE_POOLS, *split(pool))

@@ -11,12 +11,12 @@ from fairlead.inputs.platform_inputs import Stub
 from fairlead.kube.answer import Object
 from fairlead.kube.client import KubeClient
 from fairlead.kube.cluster_api.control_planes import ControlPlanes, told_version
+from fairlead.kube.cluster_api.discovery import Discovery
 from fairlead.kube.cluster_api.in_place import heads_elsewhere
 from fairlead.kube.cluster_api.infrastructure import Infrastructure
 from fairlead.kube.cluster_api.machines import KubeMachines
 from fairlead.kube.cluster_api.workload import Workloads
 from fairlead.kube.copies import COPIED, Copies
-from fairlead.kube.discovery import Discovery
 from fairlead.kube.informer import Selection
 from fairlead.kube.journal import KubeJournal
 from fairlead.kube.names import EVERY_POOL, POOL_LABEL, every_pool_of, owner_of, split

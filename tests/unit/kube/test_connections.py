@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from fairlead.errors import InputError, UnavailableError
-from fairlead.kube import connections
 from fairlead.kube.resource import SECRETS
+from fairlead.kube.wire import connections
 from kube.certificates import Authority
 from unit.kube.small_server import SmallServer, client_of, small_server, wait_until
 

@@ -15,7 +15,7 @@ from datetime import datetime
 from fairlead.answers.event import Event
 from fairlead.answers.pool import PoolStatus
 from fairlead.controller.observe import Code, PoolDocuments, Resolved, World
-from fairlead.errors import InputError, InvariantError
+from fairlead.errors import InputError
 from fairlead.inputs.leaf import Json, Leaves, Problem
 from fairlead.inputs.parse import NO_PLATFORM
 from fairlead.inputs.platform_inputs import Stub
@@ -26,9 +26,11 @@ from fairlead.kube.cluster_api.control_planes import noted_control_plane
 from fairlead.kube.copies import COPIED
 from fairlead.kube.front.published import SeenFixes
 from fairlead.kube.front.scope import Scope
+from fairlead.kube.front.seen_machines import SeenMachines, operators_alone
 from fairlead.kube.informer import Selection
+from fairlead.kube.named_secrets import SECRET_FIELDS
 from fairlead.kube.names import split
-from fairlead.kube.pools import PLATFORM_NAME, SECRET_FIELDS
+from fairlead.kube.pools import PLATFORM_NAME
 from fairlead.kube.resource import (
     CLUSTERS,
     MACHINE_HEALTH_CHECKS,
@@ -42,7 +44,6 @@ from fairlead.kube.said import said_in
 from fairlead.kube.world import CLUSTER_API, KubeWorld
 from fairlead.payload.pool_secrets import named_in
 from fairlead.rollout.approval import Approval
-from fairlead.rollout.machines import Machine, NodeSettings, Template
 from fairlead.rollout.record import PoolRecord
 from fairlead.rollout.secrets import TokenSecret, UserData
 from fairlead.zones import find_zone
@@ -81,7 +82,7 @@ class SeenCluster:
         )
         self.pools = SeenPools(self)
         self.fixes = SeenFixes(client, scope.home, now)
-        machines, secrets = SeenMachines(self), SeenSecrets(self, now)
+        machines, secrets = SeenMachines(self.kube.machines, self.scope), SeenSecrets(self, now)
         self._world = World(
             pools=self.pools,
             machines=machines,
@@ -210,11 +211,11 @@ class SeenPools:
         self, pool: str, record: PoolRecord | None, status: PoolStatus | None
     ) -> None:
         """Refuse: the operator writes it."""
-        raise _operators(f"what is remembered of {pool}")
+        raise operators_alone(f"what is remembered of {pool}")
 
     def forget_pool(self, pool: str) -> None:
         """Refuse: the operator does it."""
-        raise _operators(f"the end of {pool}")
+        raise operators_alone(f"the end of {pool}")
 
     def _platform_of(self, namespace: str) -> Json:
         found = self._cluster.find_platform(namespace)
@@ -237,7 +238,7 @@ class SeenPools:
         if not name:
             return ""
         try:
-            return self._inner.digest_of(metadata["namespace"], field, name)
+            return self._inner.secrets.digest_of(metadata["namespace"], field, name)
         except ForbiddenError:
             leaves = self._leaves_of(metadata["name"])
             if leaves.get(f"{field}.name") != name:
@@ -247,58 +248,6 @@ class SeenPools:
     def _leaves_of(self, pool: str) -> Leaves:
         record = self.find_record(pool)
         return record.target.leaves if record and record.target else {}
-
-
-class SeenMachines:
-    """The Machines seam, by the names of a scope."""
-
-    def __init__(self, cluster: SeenCluster) -> None:
-        self._inner = cluster.kube.machines
-        self._scope = cluster.scope
-        self.makes_by_itself = self._inner.makes_by_itself
-        self.not_applied = self._inner.not_applied
-        self.capacity = self._inner.capacity
-
-    def list_machines(self, pool: str) -> tuple[Machine, ...]:
-        """Return the pool's machines, those that leave included."""
-        found = self._inner.list_machines(self._scope.whole(pool))
-        return tuple(replace(machine, pool=pool) for machine in found)
-
-    def list_references(self, pool: str) -> tuple[str, ...]:
-        """Return the pairs of sets that would make machines."""
-        return self._inner.list_references(self._scope.whole(pool))
-
-    def find_template(self, pool: str) -> Template | None:
-        """Return the pool's template, or None."""
-        return self._inner.find_template(self._scope.whole(pool))
-
-    def point_template(self, pool: str, template: Template) -> None:
-        """Refuse: the operator does it."""
-        raise _operators(f"the template of {pool}, at {template.revision},")
-
-    def apply_template(self, pool: str, template: Template) -> None:
-        """Refuse: the operator does it."""
-        raise _operators(f"the template of {pool}, at {template.revision},")
-
-    def create_machine(self, pool: str, name: str, revision: str) -> None:
-        """Refuse: Cluster API makes machines."""
-        raise _operators(f"{name} of {pool} at {revision}")
-
-    def remove_machine(self, name: str, reason: str, asked_by: str = "") -> None:
-        """Refuse: a person deletes a machine by its name, see plane.py."""
-        raise _operators(f"{name} ({reason}, {asked_by})")
-
-    def mark_machine(self, name: str, reason: str, asked_by: str = "") -> None:
-        """Refuse: the operator does it."""
-        raise _operators(f"that {name} goes first ({reason}, {asked_by})")
-
-    def change_machine(self, name: str, revision: str) -> None:
-        """Refuse: the operator does it."""
-        raise _operators(f"{name} at {revision}")
-
-    def apply_settings(self, name: str, settings: NodeSettings) -> None:
-        """Refuse: the operator does it."""
-        raise _operators(f"{len(settings.labels)} labels of {name}")
 
 
 class SeenSecrets:
@@ -335,23 +284,23 @@ class SeenSecrets:
 
     def create_token(self, secret: TokenSecret) -> None:
         """Refuse: the operator does it."""
-        raise _operators(f"the pair {secret.id}")
+        raise operators_alone(f"the pair {secret.id}")
 
     def write_token(self, secret: TokenSecret) -> None:
         """Refuse: the operator does it."""
-        raise _operators(f"the pair {secret.id}")
+        raise operators_alone(f"the pair {secret.id}")
 
     def write_user_data(self, secret: UserData) -> None:
         """Refuse: the operator does it."""
-        raise _operators(f"the pair {secret.id}")
+        raise operators_alone(f"the pair {secret.id}")
 
     def delete_token(self, pool: str, pair: str) -> None:
         """Refuse: the operator does it."""
-        raise _operators(f"the pair {pair} of {pool}")
+        raise operators_alone(f"the pair {pair} of {pool}")
 
     def delete_user_data(self, pool: str, pair: str) -> None:
         """Refuse: the operator does it."""
-        raise _operators(f"the pair {pair} of {pool}")
+        raise operators_alone(f"the pair {pair} of {pool}")
 
 
 class SeenJournal:
@@ -362,7 +311,7 @@ class SeenJournal:
 
     def append(self, events: Iterable[Event]) -> None:
         """Refuse: a pass tells what it does, and a command writes beside what it changes."""
-        raise _operators(f"{len(list(events))} events")
+        raise operators_alone(f"{len(list(events))} events")
 
     def read_events(self, pool: str) -> tuple[Event, ...]:
         """Return the pool's events, oldest first."""
@@ -394,7 +343,3 @@ def _metadata_of(document: Json) -> dict[str, str]:
     metadata = document.get("metadata") if isinstance(document, dict) else None
     found = metadata if isinstance(metadata, dict) else {}
     return {name: str(found.get(name, "")) for name in ("name", "namespace")}
-
-
-def _operators(what: str) -> InvariantError:
-    return InvariantError(f"{what} is the operator's to write, and not a command's")

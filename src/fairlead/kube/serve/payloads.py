@@ -69,7 +69,7 @@ class KubePayloads:
         leaves = revision.leaves
         fields = ("pullSecret", "trustBundle")
         spec = {field: {"name": leaves.get(f"{field}.name", "")} for field in fields}
-        return self._world.pools.read_secrets(split(pool)[0], {"spec": spec})
+        return self._world.pools.secrets.read_all(split(pool)[0], {"spec": spec})
 
     def record_fetch(self, pool: str, machine: str, revision: str) -> None:
         """Note on the Machine which inputs it was given."""

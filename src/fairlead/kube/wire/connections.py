@@ -32,7 +32,7 @@ from lightkube.core.exceptions import ConfigError
 
 from fairlead.errors import InputError
 from fairlead.kube.answer import Answer, Asked, Shown
-from fairlead.kube.program_login import ProgramLogin
+from fairlead.kube.wire.program_login import ProgramLogin
 
 # Seconds. A connection that was idle for longer may be forgotten by a balancer on the way: the
 # least patient ones wait a minute.

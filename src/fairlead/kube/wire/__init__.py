@@ -1,0 +1,1 @@
+"""How bytes reach an API server, and who is shown as asking."""
