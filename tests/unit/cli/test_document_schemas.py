@@ -66,7 +66,7 @@ WHOLE_POOL: dict[str, Any] = {
     "paused": {"until": "2026-11-20T22:00:00Z", "scalingToo": True},
     "force": "once",
     "config": [
-        {"kind": "KubeletConfiguration", "apiVersion": "v1beta1", "maxPods": 110},
+        {"kind": "KubeletConfiguration", "apiVersion": "kubelet.config.k8s.io/v1beta1", "maxPods": 110},
         {"kind": "ContainerdConfiguration", "settings": {"oom_score": 0}},
         {"kind": "Sysctl", "settings": {"vm.max_map_count": 262144}},
         {"kind": "Files", "files": [{"path": "/etc/motd", "content": "hi", "mode": "0644"}]},
@@ -167,9 +167,12 @@ def mistakes(kind: str) -> Iterator[tuple[Path_, Any, dict[str, Any]]]:
             yield path, "(misspelt)", misspelt
 
 
-# Which zones there are, what a kubelet takes as a label or a taint, what containerd takes as an
-# address and sshd as a key, is the judge's to know.
+# Which zones there are, what a kubelet takes as a label, a taint or its own document, what
+# containerd takes as an address and sshd as a key, is the judge's to know.
 BEYOND_A_SCHEMA = {
+    "spec.config[0].apiVersion",
+    "spec.config[4].mirrors[0].source",
+    "spec.config[4].mirrors[0].mirrors[0]",
     "spec.sshKeys[0]",
     "spec.registryOverrides.registry.example.com",
     "spec.rollout.windows[0].zone",
