@@ -225,7 +225,10 @@ def prepare(admin: KubeClient) -> None:
         return True
 
     wait_until(is_served, "the definitions are served")
-    admin.apply(CLUSTERS, made(CLUSTERS.api_version, "Cluster", "c1", {}))
+    cluster = admin.apply(CLUSTERS, made(CLUSTERS.api_version, "Cluster", "c1", {}))
+    # As Cluster API tells it: a cluster that says nothing is asked every minute, for each pool.
+    status = {"controlPlane": {"versions": [{"version": "v1.36.4"}]}}
+    admin.replace(CLUSTERS, {**cluster, "status": status}, "status")
     template = {"template": {"spec": {"size": "small"}}}
     header = (TEST_TEMPLATES.api_version, TEST_TEMPLATES.kind)
     admin.apply(TEST_TEMPLATES, made(*header, "small", template))
