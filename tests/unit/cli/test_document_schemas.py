@@ -66,7 +66,11 @@ WHOLE_POOL: dict[str, Any] = {
     "paused": {"until": "2026-11-20T22:00:00Z", "scalingToo": True},
     "force": "once",
     "config": [
-        {"kind": "KubeletConfiguration", "apiVersion": "kubelet.config.k8s.io/v1beta1", "maxPods": 110},
+        {
+            "kind": "KubeletConfiguration",
+            "apiVersion": "kubelet.config.k8s.io/v1beta1",
+            "maxPods": 110,
+        },
         {"kind": "ContainerdConfiguration", "settings": {"oom_score": 0}},
         {"kind": "Sysctl", "settings": {"vm.max_map_count": 262144}},
         {"kind": "Files", "files": [{"path": "/etc/motd", "content": "hi", "mode": "0644"}]},

@@ -50,6 +50,7 @@ def small_server(server: SmallServer) -> Iterator[str]:
     """The address of this server, for as long as the block runs."""
 
     class Handler(BaseHTTPRequestHandler):
+        disable_nagle_algorithm = True  # an answer in two parts would wait 40 ms for the second
         protocol_version = "HTTP/1.1"
 
         def log_message(self, *_: Any) -> None:

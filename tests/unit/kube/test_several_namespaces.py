@@ -25,7 +25,9 @@ def one() -> Iterator[OneOperator]:
             place = {"namespace": namespace, "generation": 1}
             one.server.put(NODE_POOLS, "workers", metadata=place, spec=SPEC)
             one.server.put(CLUSTERS, "c", metadata={"namespace": namespace}, spec={})
-        settings = Settings(namespace="home", identity="one", stub=STUB, pools_in=("b", "a"))
+        settings = Settings(
+            namespace="home", identity="one", stub=STUB, pools_in=("b", "a"), together_s=0.0
+        )
         one.operator = Operator(one.client, settings, one.said.append, now=lambda: one.now)
         yield one
 
