@@ -17,10 +17,9 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gen
 # is one newer than the lock's. What a lock forgot, `pip check` names.
 LOCKED ?=
 ARGS ?=
-# Tests at once in the suites of real machines. Boots wait more than they work: two leave 42 % of two
-# cores idle. Servers of Kubernetes work more.
-slow: WORKERS = 3
-test-kube: WORKERS = 2
+# Tests at once in the suites of real machines. Boots and controllers wait more than they work: two
+# leave 42 % of two cores idle.
+slow test-kube: WORKERS = 3
 PREFIX ?= $(HOME)/.local
 
 .DEFAULT_GOAL := help

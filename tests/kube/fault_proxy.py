@@ -69,6 +69,7 @@ class Faults:
 
 
 class _Handler(BaseHTTPRequestHandler):
+    disable_nagle_algorithm = True  # as the server itself
     protocol_version = "HTTP/1.1"
     faults: Faults
     upstream: tuple[str, int]
