@@ -57,7 +57,11 @@ def test_a_machine_boots_from_its_user_data_and_says_where_the_time_went(
 
 
 def test_labels_taints_and_how_to_join_are_in_what_a_machine_was_given(plane: RunningPlane) -> None:
-    patch(plane, labels={"tier": "web"}, taints=[{"key": "k", "effect": "NoSchedule"}])
+    patch(
+        plane,
+        labels={"tier": "web", "example.com/spot": ""},
+        taints=[{"key": "k", "effect": "NoSchedule"}],
+    )
     before = plane.machine_names()
     plane.until(lambda: not plane.settled()["waits"])
     patch(plane, replicas=4)
@@ -68,6 +72,7 @@ def test_labels_taints_and_how_to_join_are_in_what_a_machine_was_given(plane: Ru
 
     text = config.read_text()
     assert '"tier": "web"' in text
+    assert '"example.com/spot": ""' in text
     assert "k:NoSchedule" in text
     assert "kubernetes_ca_cert" in text
     assert before < plane.machine_names()

@@ -22,11 +22,13 @@ class Shape:
     How one value is written.
 
     `parse` takes what the document holds and its path, and returns the canonical value or raises
-    InputError; `schema` is the same rule as JSON Schema.
+    InputError; `schema` is the same rule as JSON Schema. keeps_empty: '' is a value, as that
+    of a label often is; elsewhere it means "not set".
     """
 
     parse: Callable[[Json, str], Json]
     schema: Mapping[str, Json]
+    keeps_empty: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

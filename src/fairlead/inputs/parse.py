@@ -163,8 +163,7 @@ class _Reading:
             self._read_leaf(row, path, value)
         elif family and isinstance(value, Mapping):
             for name, item in value.items():
-                if not is_empty(item):
-                    self._read_leaf(family, f"{path}.{name}", item)
+                self._read_leaf(family, f"{path}.{name}", item)
         elif path in self.parents and isinstance(value, Mapping):
             self.read(value, path + ".")
         elif path in self.parents:
@@ -174,12 +173,15 @@ class _Reading:
             self.unknown[path] = pruned(value)
 
     def _read_leaf(self, row: Leaf, path: str, value: Json) -> None:
+        is_text = row.shape.keeps_empty and value == ""
+        if is_empty(value) and not is_text:
+            return
         try:
             parsed = row.shape.parse(value, written(path))
         except InputError as error:
             self.complain(row.leaf_class, error)
             return
-        if not is_empty(parsed):
+        if is_text or not is_empty(parsed):
             self.leaves[path] = parsed
 
     def _class_below(self, path: str) -> LeafClass:

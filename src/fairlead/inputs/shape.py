@@ -279,7 +279,7 @@ LABEL_VALUE: Mapping[str, Json] = {
     "maxLength": 63,
     "pattern": "^([A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?)?$",
 }
-LABEL = Shape(_text, LABEL_VALUE)
+LABEL = Shape(_text, LABEL_VALUE, keeps_empty=True)
 TEXTS = Shape(_texts, {"type": "array", "items": {"type": "string"}})
 TEXT_SET = Shape(_text_set, {"type": "array", "items": {"type": "string"}})
 ANY = Shape(_any, {})

@@ -192,6 +192,16 @@ def test_what_is_empty_in_a_kubelet_configuration_was_written() -> None:
     }
 
 
+def test_a_label_without_a_value_is_a_label() -> None:
+    pool = parse_node_pool(pool_document(labels={"example.com/spot": "", "a": None, "b": {}}))
+
+    assert not isinstance(pool.settings, Unusable)
+    assert pool.settings["labels.example.com/spot"] == ""
+    assert {path for path in pool.settings if path.startswith("labels.")} == {
+        "labels.example.com/spot"
+    }
+
+
 def test_the_order_of_mirrors_of_one_registry_matters() -> None:
     def leaves(*mirrors: str) -> object:
         documents = [{"kind": "Mirrors", "mirrors": [{"source": "docker.io", "mirrors": mirrors}]}]
