@@ -261,6 +261,34 @@ def test_a_paused_pool_shows_drift_scales_and_replaces_nothing() -> None:
     assert all(machine.settings.labels == {"team": "a"} for machine in world.living.values())
 
 
+def test_no_machine_is_up_to_date_with_what_a_pause_keeps_from_it() -> None:
+    world = settled_world()
+    edit(world, paused=True, imageBase="202607.03")
+    world.settle()
+
+    assert world.statuses[POOL].updated == 0
+    assert full_condition(world, "UpdatingConfig").message == (
+        "the pool's owner changed imageBase; 0 of 3 machines have it; the pool is paused."
+    )
+
+    edit(world, imageBase="202607.02")
+    world.settle()
+
+    assert world.statuses[POOL].updated == 3
+
+
+def test_machines_that_still_have_what_is_wanted_again_are_up_to_date() -> None:
+    world = settled_world()
+    edit(world, imageBase="202607.03")
+    world.one_pass()
+    world.run_machines()
+    edit(world, imageBase="202607.02", paused=True)
+    world.one_pass()
+
+    assert world.records[POOL].is_rolling
+    assert world.statuses[POOL].updated == 3
+
+
 def test_a_pause_that_covers_scaling_stops_scaling_as_well() -> None:
     world = settled_world()
 

@@ -70,7 +70,7 @@ def status_of(wanted: Wanted, facts: PoolFacts) -> PoolStatus | None:
         state=state_of(facts),
         sentence=sentence,
         version=applied.version if applied else "",
-        updated=progress.updated if progress else 0,
+        updated=facts.updated,
         available=progress.available if progress else 0,
         total=progress.total if progress else 0,
         desired=wanted.desired,

@@ -36,7 +36,7 @@ def progress_of(
     machines: tuple[Machine, ...], template: Template, desired: int, policy: Policy, now: datetime
 ) -> Progress:
     """Return how far the machines are from what the template says."""
-    updated = [machine for machine in machines if _is_updated(machine, template.revision)]
+    updated = [machine for machine in machines if is_updated(machine, template.revision)]
     available = sum(machine.is_available for machine in machines)
     settled = len(machines) == len(updated) == available == desired
     return Progress(
@@ -193,7 +193,7 @@ def _counted(count: int, kind: WaitFor) -> str:
     return f"1 machine {one}" if count == 1 else f"{count} machines {many}"
 
 
-def _is_updated(machine: Machine, revision: str) -> bool:
+def is_updated(machine: Machine, revision: str) -> bool:
     """Say whether a machine has what it should: one that boots or failed has nothing yet."""
     has_joined = machine.phase in (Phase.READY, Phase.NOT_READY)
     return machine.revision == revision and has_joined and not machine.is_in_flight

@@ -23,13 +23,13 @@ from fairlead.decision.decision import (
     ReplaceMachines,
     Unknown,
 )
-from fairlead.decision.explain import explain
+from fairlead.decision.explain import explain, reason_text
 from fairlead.inputs.versions import ControlPlane
 from fairlead.revision.hashing import half_of
-from fairlead.revision.revision import Revision
+from fairlead.revision.revision import Revision, means_the_same
 from fairlead.rollout.machines import Machine, Template
 from fairlead.rollout.plan import MachineChange
-from fairlead.rollout.progress import Progress
+from fairlead.rollout.progress import Progress, is_updated
 from fairlead.rollout.record import Evidence, PoolRecord
 from fairlead.rollout.repair import GAVE_UP
 
@@ -82,6 +82,15 @@ class PoolFacts:
     def is_replacing(self) -> bool:
         """Say whether machines are being replaced: for another revision, or for a fix."""
         return self.record.is_rolling or self.record.adoption is not None
+
+    @property
+    def updated(self) -> int:
+        """How many machines have what is wanted, also while something keeps it from beginning."""
+        if not isinstance(self.decision, ReplaceMachines):
+            return self.progress.updated if self.progress else 0
+        wanted, applied = self.decision.wanted, self.record.applied
+        had = applied.id if applied and means_the_same(applied, wanted) else wanted.id
+        return sum(is_updated(machine, had) for machine in self.machines)
 
 
 Row = tuple[str, str, str, str]
@@ -235,8 +244,10 @@ def _aspects(applied: Revision | None, goal: Revision | None) -> set[str]:
 
 def _waiting_text(facts: PoolFacts) -> str:
     told = facts.record.reason
+    if isinstance(facts.decision, ReplaceMachines):
+        told = reason_text(facts.decision.because)
     if facts.progress:
-        told += f"; {facts.progress.updated} of {facts.progress.desired} machines have it"
+        told += f"; {facts.updated} of {facts.progress.desired} machines have it"
     says = [wait.says for wait in facts.waits[:MOST_WAITS]]
     rest = len(facts.waits) - MOST_WAITS
     says += [f"and {rest} more"] if rest > 0 else []
