@@ -228,6 +228,24 @@ def test_a_cluster_is_asked_every_ten_minutes_and_its_pools_are_woken(one: OneOp
         assert restarted.find(noted).version == "1.35.0"
 
 
+def test_one_pool_of_a_cluster_asks_again_and_wakes_the_others(one: OneOperator) -> None:
+    world, woken, clock = one.operator.world, list[str](), [0.0]
+    asking = ControlPlanes(world.copies, world.workloads, woken.append, lambda: clock[0])
+    one.passes()
+    first, second = ({"metadata": {"namespace": "a", "name": name}} for name in ("one", "two"))
+
+    with answering(one, "v1.34.0") as server:
+        server.reply = lambda *_: (200, {}, False)
+        assert asking.find(first).version == asking.find(second).version == ""
+        assert (asking.look_again(first), asking.look_again(second)) == (60, None)
+        server.reply = lambda *_: (200, {"gitVersion": "v1.34.0"}, False)
+        clock[0] = 60
+
+        assert asking.find(first) == ControlPlane("1.34.0")
+
+    assert woken == ["a/"]
+
+
 def test_a_cluster_that_goes_is_not_asked_for_the_sake_of_a_pool_that_goes(
     one: OneOperator,
 ) -> None:

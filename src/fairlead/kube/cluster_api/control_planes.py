@@ -39,10 +39,15 @@ _FOUND = re.compile(r"v?(\d{1,4}\.\d{1,4}\.\d{1,4})(?:[-+].{0,100})?", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """What a cluster said, and until when, in monotonic seconds, that is good enough."""
+    """
+    What a cluster said, and until when, in monotonic seconds, that is good enough.
+
+    asked_for: the pool that asks again then, and wakes the others if anything is otherwise.
+    """
 
     control_plane: ControlPlane
     until: float
+    asked_for: str
 
 
 def told_version(cluster: Object) -> str:
@@ -97,10 +102,10 @@ class ControlPlanes:
             return ControlPlane(problem=f"the version of its control plane is not known: {error}")
         if version := self._told(namespace, cluster):
             return ControlPlane(version)
-        return self._answered(namespace, cluster, noted_control_plane(owner)).control_plane
+        return self._answered((namespace, cluster), owner).control_plane
 
     def look_again(self, owner: Object) -> float | None:
-        """Return the seconds after which a pool's cluster is asked again; None if it is not."""
+        """Return the seconds after which a pool asks its cluster again; None if it does not."""
         namespace = owner["metadata"]["namespace"]
         try:
             key = (namespace, cluster_of(self._copies, owner, made_from(self._copies, owner)))
@@ -110,29 +115,31 @@ class ControlPlanes:
             return None
         with self._lock:
             known = self._answers.get(key)
-        return max(0.0, known.until - self._clock()) if known else None
+        if known is None or known.asked_for != owner["metadata"]["name"]:
+            return None
+        return max(0.0, known.until - self._clock())
 
     def _told(self, namespace: str, cluster: str) -> str:
         found = self._copies.find(CLUSTERS, namespace, cluster)
         return told_version(found) if found else ""
 
-    def _answered(self, namespace: str, cluster: str, noted: ControlPlane) -> _Answer:
-        """Return what a cluster says. noted: what it said before this process began."""
-        key = (namespace, cluster)
+    def _answered(self, key: tuple[str, str], owner: Object) -> _Answer:
+        """Return what a cluster says; before this process asked, what was noted counts."""
         with self._lock:
             known = self._answers.get(key)
         if known is not None and self._clock() < known.until:
             return known
-        before = known.control_plane if known else noted
-        fresh = self._ask(namespace, cluster, before.version)
+        before = known.control_plane if known else noted_control_plane(owner)
+        fresh = self._ask(key, before.version, owner["metadata"]["name"])
         with self._lock:
             self._answers[key] = fresh
-        if fresh.control_plane.version != before.version and before.version:
-            self._changed(every_pool_of(namespace))
+        # Before the first answer all pools are about to pass, unless one was noted.
+        if (known or before.version) and _says(fresh.control_plane) != _says(before):
+            self._changed(every_pool_of(key[0]))
         return fresh
 
-    def _ask(self, namespace: str, cluster: str, last: str) -> _Answer:
-        seconds, says = UNANSWERED_S, ""
+    def _ask(self, key: tuple[str, str], last: str, pool: str) -> _Answer:
+        seconds, says, (namespace, cluster) = UNANSWERED_S, "", key
         try:
             with self._workloads.asking(namespace, cluster) as workload:
                 told = workload.client.read_soon("/version", PATIENCE_S)
@@ -142,16 +149,21 @@ class ControlPlanes:
             says = f"the cluster {cluster} does not say it: {error}"
         else:
             if version := bare_version(told.get("gitVersion")):
-                return _Answer(ControlPlane(version), self._clock() + ASKED_S)
+                return _Answer(ControlPlane(version), self._clock() + ASKED_S, pool)
             says = f"the cluster {cluster} says none"
         kept = f"; it was {last} when it answered last" if last else ""
         problem = f"the version of its control plane is not known: {says}{kept}"
-        return _Answer(ControlPlane(last, problem), self._clock() + seconds)
+        return _Answer(ControlPlane(last, problem), self._clock() + seconds, pool)
 
 
 def noted_control_plane(owner: Object) -> ControlPlane:
     """Return what an operator found out of the control plane of a NodePool's machines."""
     return ControlPlane(bare_version((owner.get("status") or {}).get("controlPlaneVersion")))
+
+
+def _says(known: ControlPlane) -> tuple[str, bool]:
+    """Return what a pool's status has of it; why one does not answer is worded anew each time."""
+    return known.version, bool(known.problem)
 
 
 def _numbers(version: str) -> tuple[int, ...]:
