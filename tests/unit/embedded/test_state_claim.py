@@ -196,3 +196,10 @@ def test_a_depot_that_others_may_write_to_is_refused(directory: StateDirectory) 
 
     with pytest.raises(InputError, match=r"hotfix"):
         claim(directory)
+
+
+def test_a_place_that_takes_no_directory_is_refused_with_another_way() -> None:
+    with pytest.raises(InputError, match=r"^/proc/nobody: there is no such file") as refused:
+        claim(StateDirectory(Path("/proc/nobody/state")))
+
+    assert refused.value.hint == "keep the state elsewhere: --state DIRECTORY, or FAIRLEAD_STATE"

@@ -12,9 +12,10 @@ import os
 import stat
 from pathlib import Path
 
-from fairlead.embedded.state_directory import StateDirectory
+from fairlead.embedded.state_directory import VARIABLE, StateDirectory
 from fairlead.embedded.store.watermark import Mark, draw_mark, find_mark, write_mark
 from fairlead.errors import InputError
+from fairlead.telling.errno_text import os_problem
 from fairlead.whole_file import is_half
 
 OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
@@ -32,7 +33,11 @@ def claim(directory: StateDirectory) -> None:
     if directory.path.exists():
         refuse_unsafe(directory)
         _refuse_strange(directory)
-    directory.make()
+    try:
+        directory.make()
+    except OSError as error:
+        hint = f"keep the state elsewhere: --state DIRECTORY, or {VARIABLE}"
+        raise InputError(os_problem(error), hint=hint) from error
     refuse_unsafe(directory)
 
 
