@@ -21,6 +21,9 @@ NAMESPACES = Path("/run/netns")
 CLONE_NEWNET = 0x40000000
 CHUNK = 1 << 16
 
+# Seconds in which what was begun before the end is seen.
+SETTLE_S = 0.1
+
 
 @contextlib.contextmanager
 def carried_loopback(namespace: str, ports: tuple[int, ...]) -> Iterator[None]:
@@ -78,12 +81,14 @@ def _serve(loop: asyncio.AbstractEventLoop, listeners: list[socket.socket]) -> N
     loop.run_forever()
     for server in servers:
         server.close()
-    # A connection that was taken a moment ago becomes a task only now.
+    # A connection that was taken a moment ago becomes a task only now, or a little later; and what
+    # was closed takes as long to let go of its sockets.
+    loop.run_until_complete(asyncio.sleep(SETTLE_S))
     while under_way := asyncio.all_tasks(loop):
         for task in under_way:
             task.cancel()
         loop.run_until_complete(asyncio.gather(*under_way, return_exceptions=True))
-    loop.run_until_complete(asyncio.sleep(0.1))  # until what was closed has let go of its sockets
+        loop.run_until_complete(asyncio.sleep(SETTLE_S))
     loop.close()
 
 

@@ -1,6 +1,7 @@
 """An owner asks for machines with a fix: Cluster API's machines are replaced, and only those."""
 
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -46,14 +47,16 @@ def report(operator: Operator, machine: str, agent: str) -> None:
 
 
 @pytest.fixture
-def adopting(unmanned: Fleet, tmp_path: Path) -> tuple[Fleet, Operator, Person]:
+def adopting(unmanned: Fleet, tmp_path: Path) -> Iterator[tuple[Fleet, Operator, Person]]:
     """Three machines, of which the last one booted with the fix, before anybody heard of it."""
     operator = operator_of(unmanned, tmp_path)
     unmanned.declare(POOL, replicas=3)
     unmanned.settle(POOL)
     for machine, agent in zip(unmanned.machines(POOL), (BAKED, BAKED, FIX), strict=True):
         report(operator, machine, agent)
-    return unmanned, operator, Person(unmanned.cluster, "olga", "fairlead-pool-owner")
+    yield unmanned, operator, Person(unmanned.cluster, "olga", "fairlead-pool-owner")
+    # Whoever counts machines with this fix next shares the server.
+    unmanned.cluster.kubectl("delete", f"np/{POOL}")
 
 
 def test_machines_without_a_fix_are_replaced_on_request_and_no_other(
