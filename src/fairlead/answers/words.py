@@ -61,6 +61,10 @@ class WaitFor(enum.Enum):
     RETRY = "PassFailed"  # the controller tries again
 
 
+# What is waited for once repair gave up.
+GAVE_UP = (WaitFor.REPAIR, WaitFor.IN_VAIN)
+
+
 class LeafClass(enum.Enum):
     """What a change of a leaf means."""
 

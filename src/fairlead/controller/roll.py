@@ -5,7 +5,7 @@ A record to its machines: the next steps, what they leave behind, and whether th
 from dataclasses import replace
 
 from fairlead.answers.wait import Wait
-from fairlead.answers.words import Strategy, WaitFor
+from fairlead.answers.words import GAVE_UP, Strategy, WaitFor
 from fairlead.controller.observe import Snapshot
 from fairlead.controller.pairs import refreshes
 from fairlead.controller.pointers import judged
@@ -21,7 +21,7 @@ from fairlead.rollout.machines import Template
 from fairlead.rollout.plan import MachinePlan, plan_machines
 from fairlead.rollout.progress import Progress, failing, progress_of
 from fairlead.rollout.record import PoolRecord
-from fairlead.rollout.repair import GAVE_UP, with_repairs
+from fairlead.rollout.repair import with_repairs
 from fairlead.rollout.situation import Situation
 from fairlead.timeline.conditions import PoolFacts
 

@@ -1,9 +1,8 @@
 """The state of a pool, from the facts after a pass. The first row that holds decides."""
 
-from fairlead.answers.words import PoolState, WaitFor
+from fairlead.answers.words import GAVE_UP, PoolState, WaitFor
 from fairlead.decision.decision import DeletePool, HoldPlatformChange, Unknown
 from fairlead.rollout.machines import Machine
-from fairlead.rollout.repair import GAVE_UP
 from fairlead.timeline.conditions import PoolFacts, held_by
 
 HOLDS = {WaitFor.STOP, WaitFor.PAUSE, WaitFor.WINDOW, WaitFor.PLAN}

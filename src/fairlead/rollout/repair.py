@@ -23,9 +23,6 @@ MOST_REPAIRS = 5
 
 REASON = "repair: "
 
-# What is waited for once repair gave up.
-GAVE_UP = (WaitFor.REPAIR, WaitFor.IN_VAIN)
-
 
 def repair_steps(situation: Situation, staying: Iterable[Machine]) -> list[RemoveMachine]:
     """Return the steps that take away what died, within what the owner lets repair do."""

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from fairlead.answers.leaf import LeafDifference
 from fairlead.answers.machine import MachineAnswer
-from fairlead.answers.words import Strategy, WaitFor
+from fairlead.answers.words import GAVE_UP, Strategy, WaitFor
 from fairlead.controller.observe import Snapshot
 from fairlead.controller.thought import Thought
 from fairlead.decision.decision import ReplaceMachines
@@ -18,7 +18,6 @@ from fairlead.revision.revision import Revision
 from fairlead.rollout.adoption import reason_for
 from fairlead.rollout.machines import Machine
 from fairlead.rollout.progress import failure_of
-from fairlead.rollout.repair import GAVE_UP
 from fairlead.rollout.step import RemoveMachine
 
 # What keeps a machine that is to be replaced from being replaced, the weightiest first.

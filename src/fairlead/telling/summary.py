@@ -4,8 +4,7 @@ from datetime import datetime
 
 from fairlead.answers.plan import Plan
 from fairlead.answers.pool import PoolAnswer
-from fairlead.answers.words import ChangeClass, PoolState, WaitFor
-from fairlead.rollout.repair import GAVE_UP
+from fairlead.answers.words import GAVE_UP, ChangeClass, PoolState, WaitFor
 from fairlead.telling.counted import counted
 from fairlead.telling.spoken_time import age_of
 

@@ -11,9 +11,8 @@ from collections.abc import Mapping
 from fairlead.answers.plan import Plan
 from fairlead.answers.pool import PoolAnswer, Verdict, Way
 from fairlead.answers.wait import Wait
-from fairlead.answers.words import ChangeClass, PoolState, WaitFor
+from fairlead.answers.words import GAVE_UP, ChangeClass, PoolState, WaitFor
 from fairlead.inputs.leaf import Json
-from fairlead.rollout.repair import GAVE_UP
 from fairlead.telling.ways import Stuck, apply_way, ways_out
 
 # Nothing goes on until somebody acts, whatever machines are still doing.

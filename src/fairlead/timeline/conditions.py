@@ -13,7 +13,7 @@ from fairlead.answers.fix import Adoption
 from fairlead.answers.pool import Condition
 from fairlead.answers.text import shortened
 from fairlead.answers.wait import Wait
-from fairlead.answers.words import LeafClass, Phase, WaitFor
+from fairlead.answers.words import GAVE_UP, LeafClass, Phase, WaitFor
 from fairlead.decision.decision import (
     Adopt,
     Decision,
@@ -31,7 +31,6 @@ from fairlead.rollout.machines import Machine, Template
 from fairlead.rollout.plan import MachineChange
 from fairlead.rollout.progress import Progress, is_updated
 from fairlead.rollout.record import Evidence, PoolRecord
-from fairlead.rollout.repair import GAVE_UP
 
 AS_EXPECTED = "AsExpected"
 DELETED = "PoolDeleted"
