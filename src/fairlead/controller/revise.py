@@ -19,6 +19,7 @@ from fairlead.inputs.leaf import Leaves, Problem, Unusable
 from fairlead.inputs.parse import NodePool, is_stopped, parse_platform_config
 from fairlead.inputs.platform_inputs import PlatformInputs, Stub, with_code_defaults
 from fairlead.inputs.registry import DOWNGRADE, SKEW
+from fairlead.inputs.remembered import Last
 from fairlead.inputs.spelled import Spelled
 from fairlead.inputs.versions import ControlPlane, back_of, skew_of, way_out
 from fairlead.revision.hashing import revision_of
@@ -36,16 +37,17 @@ class Wanted:
     """
     What the documents of one read ask for, at one moment.
 
-    leaves: every input, or why there are none. desired: how many machines. platform: None if its
-    document cannot be used; then what it refreshes in place stays as it is. problems: why settings
-    cannot be used, or ''. is_stopped: the kill switch, also in a document that is unusable.
-    unagreed: why what the owner asked for last does not begin until they plan again.
-    control_plane: what versions are held against in each pass, or None. skew: how the version that
-    is declared goes beyond it, or ''.
+    pool: the document, parsed. leaves: every input, or why there are none. desired: how many
+    machines. platform: None if its document cannot be used; then what it refreshes in place stays
+    as it is. problems: why settings cannot be used, or ''. is_stopped: the kill switch, also in a
+    document that is unusable. unagreed: why what the owner asked for last does not begin until
+    they plan again. control_plane: what versions are held against in each pass, or None. skew: how
+    the version that is declared goes beyond it, or ''.
     """
 
     seen: Snapshot
     now: datetime
+    pool: NodePool
     leaves: Leaves | Unusable
     policy: Policy
     desired: int
@@ -96,6 +98,7 @@ def revise(seen: Snapshot, now: datetime) -> Wanted:
     return Wanted(
         seen=seen,
         now=now,
+        pool=pool,
         leaves=leaves,
         policy=policy,
         desired=_desired(seen, policy, now, is_stopped=stopped),
@@ -198,12 +201,19 @@ def _desired(seen: Snapshot, policy: Policy, now: datetime, *, is_stopped: bool)
     return 0 if is_leaving else policy.replicas_from(current)
 
 
+# Every pass of a fleet reads the same document of the platform.
+_PLATFORM: Last[PlatformInputs] = Last()
+
+
 def _platform_of(seen: Snapshot) -> tuple[PlatformInputs | None, Unusable]:
+    document, defaults = seen.documents.platform, seen.code.defaults
+    if known := _PLATFORM.find(document, defaults):
+        return known, Unusable()
     try:
-        platform = parse_platform_config(seen.documents.platform)
+        platform = parse_platform_config(document)
     except InputError as error:
         return None, Unusable((Problem(f"PlatformConfig {error.field}", error.problem),))
-    return with_code_defaults(platform, seen.code.defaults), Unusable()
+    return _PLATFORM.keep(document, defaults, with_code_defaults(platform, defaults)), Unusable()
 
 
 def _control_plane_of(seen: Snapshot, platform: PlatformInputs | None) -> ControlPlane | None:

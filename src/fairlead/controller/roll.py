@@ -12,8 +12,8 @@ from fairlead.controller.pointers import judged
 from fairlead.controller.revise import Wanted, adoption_waits, input_waits, situation_of
 from fairlead.controller.template import template_of
 from fairlead.decision.decision import Decision
-from fairlead.inputs.declared import declared_pool
 from fairlead.inputs.leaf import Unusable
+from fairlead.inputs.parse import NodePool
 from fairlead.inputs.registry import unapplied
 from fairlead.rollout.adoption import DONE, ended, lacking_in
 from fairlead.rollout.edge import watch_edge
@@ -56,7 +56,7 @@ def facts_after(
         problems=wanted.problems,
         repairs=wanted.policy.auto_repair,
         fetched=any(machine.booted for machine in wanted.seen.machines),
-        not_applied=not_applied(wanted.seen, record),
+        not_applied=not_applied(wanted.seen, record, wanted.pool),
         lacking=lacking_in(record.adoption, plan.after),
         failures=_failures(wanted, plan),
         control_plane=wanted.control_plane,
@@ -95,15 +95,14 @@ def _is_adopted(record: PoolRecord, plan: MachinePlan, progress: Progress | None
     return progress is not None and progress.is_settled
 
 
-def not_applied(seen: Snapshot, record: PoolRecord) -> dict[str, str]:
+def not_applied(seen: Snapshot, record: PoolRecord, pool: NodePool) -> dict[str, str]:
     """Return what machines of this edge are told and do not apply, each with the reason."""
     if not seen.not_applied:
         return {}
     told = unapplied(record.target.leaves if record.target else {}, seen.not_applied)
-    settings = declared_pool(seen.documents.pool).settings
-    if isinstance(settings, Unusable):
+    if isinstance(pool.settings, Unusable):
         return told
-    return {**told, **unapplied(settings, seen.not_applied)}
+    return {**told, **unapplied(pool.settings, seen.not_applied)}
 
 
 def _machine_plan(wanted: Wanted, situation: Situation) -> MachinePlan:

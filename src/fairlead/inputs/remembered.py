@@ -13,6 +13,28 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 
+class Last(Generic[T]):
+    """
+    What was worked out last from two objects, for whoever asks for the very same two again.
+
+    For objects that never change: two that are remembered here are no others than they were. For
+    any thread.
+    """
+
+    def __init__(self) -> None:
+        self._found: tuple[object, object, T] | None = None
+
+    def find(self, one: object, other: object) -> T | None:
+        """Return what was worked out from these two, or None if others were asked for since."""
+        found = self._found  # of any thread; read once
+        return found[2] if found and found[0] is one and found[1] is other else None
+
+    def keep(self, one: object, other: object, value: T) -> T:
+        """Remember this, and nothing before it."""
+        self._found = (one, other, value)
+        return value
+
+
 class Remembered(Generic[T]):
     """Values by text. most_text: characters of the texts, and of what was made of them."""
 

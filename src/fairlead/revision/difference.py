@@ -11,6 +11,7 @@ from fairlead.answers.words import LeafClass
 from fairlead.errors import InvariantError
 from fairlead.inputs.leaf import Json
 from fairlead.inputs.registry import owner_of
+from fairlead.inputs.remembered import Last
 from fairlead.revision.hashing import Scheme, half_of, leaf_digest, spelled_otherwise
 from fairlead.revision.revision import Revision
 
@@ -38,26 +39,8 @@ class Difference:
     platform: tuple[LeafChange, ...]
 
 
-class _Last:
-    """
-    The last two revisions that differed, and how: one pass asks for the same several times.
-
-    Revisions never change, and two that are remembered here are no others than they were.
-    """
-
-    def __init__(self) -> None:
-        self._found: tuple[Revision, Revision, Difference] | None = None
-
-    def find(self, before: Revision, after: Revision) -> Difference | None:
-        found = self._found  # of any thread; read once
-        return found[2] if found and found[0] is before and found[1] is after else None
-
-    def keep(self, before: Revision, after: Revision, difference: Difference) -> Difference:
-        self._found = (before, after, difference)
-        return difference
-
-
-_LAST = _Last()
+# One pass asks for the same several times.
+_LAST: Last[Difference] = Last()
 
 
 def difference_of(before: Revision, after: Revision) -> Difference:

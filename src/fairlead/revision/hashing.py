@@ -14,6 +14,7 @@ from fairlead.answers.words import LeafClass
 from fairlead.contract.canonical import canonical_bytes, digest_of, digest_of_text
 from fairlead.inputs.leaf import Json, Leaves
 from fairlead.inputs.registry import class_of
+from fairlead.inputs.remembered import Last
 from fairlead.inputs.spelled import LARGEST_KEPT, Spelled
 from fairlead.revision.node_config_text import render_node_config
 from fairlead.revision.revision import Revision, SecretContent
@@ -71,6 +72,7 @@ def revision_of(
     known: a revision that may be the very same; then it is returned and nothing is rendered. Where
     only the platform's half differs from it, only that is hashed.
     """
+    leaves = dict(sorted(leaves.items()))
     hashes = _hashes_from(known, leaves, content, scheme)
     name = id_of(hashes, scheme, force)
     told = (known.id, known.scheme, known.content) if known else None
@@ -82,7 +84,7 @@ def revision_of(
         scheme=scheme.number,
         intent_hash=hashes.intent,
         platform_hash=hashes.platform,
-        leaves=dict(sorted(leaves.items())),
+        leaves=leaves,
         node_config=render_node_config(leaves),
         content=content,
         force=force,
@@ -120,8 +122,17 @@ def _hashes_from(
     return Hashes(intent=intent, platform=platform)
 
 
-def spelled_otherwise(before: Leaves, after: Leaves) -> list[str]:
+# Hashed by what differs from a known revision, a new one is compared with that very revision next.
+_LAST: Last[tuple[str, ...]] = Last()
+
+
+def spelled_otherwise(before: Leaves, after: Leaves) -> tuple[str, ...]:
     """Return the paths whose values are spelled in two ways. All others have equal digests."""
+    known = _LAST.find(before, after)
+    return known if known is not None else _LAST.keep(before, after, _other_paths(before, after))
+
+
+def _other_paths(before: Leaves, after: Leaves) -> tuple[str, ...]:
     found = [path for path in before if path not in after]
     for path, new in after.items():
         old = before.get(path, _NOT_THERE)
@@ -135,7 +146,7 @@ def spelled_otherwise(before: Leaves, after: Leaves) -> list[str]:
             or (kind is not str and isinstance(new, _NESTED) and repr(old) != repr(new))
         ):
             found.append(path)
-    return sorted(found)
+    return tuple(sorted(found))
 
 
 def _half_hash(half: LeafClass, leaves: Leaves, content: SecretContent, scheme: Scheme) -> str:

@@ -25,6 +25,7 @@ from fairlead.controller.roll import not_applied
 from fairlead.controller.thought import Thought
 from fairlead.decision.held import HeldChange
 from fairlead.errors import InvariantError
+from fairlead.inputs.declared import declared_pool
 from fairlead.proposal.plan import bound_plan_of, record_after, whole_plan_of
 from fairlead.proposal.propose import base_of
 from fairlead.revision.difference import LeafChange, difference_of
@@ -94,11 +95,12 @@ def pool_detail(
     """Return a pool in full. machines: as its edge knows them."""
     pool = pool_answer(seen, thought, now, besides)
     plan, record = whole_plan_of(seen, thought, now), record_after(seen, thought)
+    document = seen.documents.pool
     versions = versions_of(seen)
     return PoolDetail(
         **pool.parts(),
-        document=seen.documents.pool,
-        base=base_of(seen.documents.pool),
+        document=document,
+        base=base_of(document),
         conditions=_status_of(seen, thought).conditions,
         applied=_revision_name(record.applied),
         target=_revision_name(record.target),
@@ -106,9 +108,10 @@ def pool_detail(
         machines=tuple(
             machine.but(version=versions.get(machine.revision, "")) for machine in machines
         ),
-        verdict=verdict_of(pool, plan, seen.documents.pool),
+        verdict=verdict_of(pool, plan, document),
         not_applied=tuple(
-            NotApplied(leaf=leaf, why=why) for leaf, why in not_applied(seen, record).items()
+            NotApplied(leaf=leaf, why=why)
+            for leaf, why in not_applied(seen, record, declared_pool(document)).items()
         ),
         fixes=pool_fixes(seen.machines, seen.fixes, adopt_way(seen.pool)),
         fixes_problem=seen.fixes.problem,

@@ -60,4 +60,4 @@ def test_values_are_compared_by_how_they_are_spelled(
     before: Any, after: Any, *, is_same: bool
 ) -> None:
     found = spelled_otherwise({"leaf": before}, {"leaf": after})
-    assert found == ([] if is_same else ["leaf"])
+    assert found == (() if is_same else ("leaf",))
