@@ -26,6 +26,8 @@ from fairlead.cli.screens.show import draw_plain
 from fairlead.controller.observe import observe
 from fairlead.controller.reconcile import preview
 from fairlead.controller.think import think
+from fairlead.decision.decision import ReplaceMachines
+from fairlead.revision.revision import means_the_same
 from fairlead.rollout.machines import Machine
 from fairlead.rollout.step import RemoveMachine
 from fairlead.telling.machine import machine_answer
@@ -64,6 +66,17 @@ def screens_of(pool: PoolDetail, world: WatchedWorld) -> dict[str, str]:
     }
 
 
+def wanted_ids(world: WatchedWorld, target: str) -> set[str]:
+    """The revisions that machines are to have: another than the target, while a gate holds it."""
+    seen = observe(POOL, world.world())
+    decision, known = think(seen, world.clock.now).decision, seen.record
+    if not isinstance(decision, ReplaceMachines):
+        return {target}
+    applied = known.applied if known else None
+    same = {applied.id} if applied and means_the_same(applied, decision.wanted) else set()
+    return {decision.wanted.id, *same}
+
+
 def serves(machine: Machine) -> bool:
     return machine.phase is Phase.READY and not machine.heading_for
 
@@ -73,8 +86,9 @@ def watch_words(world: WatchedWorld) -> None:
     pool = told(world)
     machines = world.list_machines(POOL)
     target = pool.target.id if pool.target else ""
+    wanted = wanted_ids(world, target)
     current = sum(
-        machine.revision == target and not machine.heading_for
+        machine.revision in wanted and not machine.heading_for
         for machine in machines
         if machine.phase in (Phase.READY, Phase.NOT_READY)
     )
