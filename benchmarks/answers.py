@@ -43,6 +43,7 @@ from fairlead.embedded.serve.server import make_server
 from fairlead.embedded.serve.unix_socket import bind
 from fairlead.embedded.state_directory import StateDirectory
 from fairlead.embedded.store.sweep import SHARE
+from fairlead.telling.told_pools import ToldPools
 
 POOLS = 1_000
 MACHINES = 20_000
@@ -60,13 +61,15 @@ ASKS_A_SECOND, LOOK_EVERY_S = 4, 30
 SLICE_BAR_S = 0.25
 
 FAIRLEAD = ("-m", "fairlead")
+SET, BETWEEN = "`fairlead platform set`", "before its passes"
 
 
 class AtRest:
-    """As much of a control plane as the routes need."""
+    """As much of a control plane as the routes need. told: what it told of pools before."""
 
-    def __init__(self, fleet: Fleet) -> None:
+    def __init__(self, fleet: Fleet, told: ToldPools) -> None:
         self.world = fleet.world
+        self.told = told
         self._fleet = fleet
 
     def now(self) -> datetime:
@@ -127,7 +130,7 @@ def told(rows: list[Row]) -> bool:
 
 def routes_of(fleet: Fleet) -> PoolRoutes:
     """Return routes that remember nothing."""
-    return PoolRoutes(cast("Plane", AtRest(fleet)))
+    return PoolRoutes(cast("Plane", AtRest(fleet, ToldPools())))
 
 
 def listed(routes: PoolRoutes) -> float:
@@ -194,36 +197,45 @@ def changing(fleet: Fleet) -> list[Row]:
 
 async def commanding(fleet: Fleet) -> list[Row]:
     """
-    Type `pool list` twice, and `platform set`; at first the control plane remembers nothing.
+    Type `pool list` and `platform set`, as at a control plane that was started anew.
 
-    That first look is told beside the bar of its route: what it takes is once after a start.
+    It makes its passes after the start and after the change; what is typed before those of the
+    change are made has no bar of its own: its route has.
     """
     nothing = min([(await typed("-I", "-S", "-c", "pass"))[0] for _ in range(ROUNDS)])
-    first, listing, setting, after = [], [], [], []
+    looks: dict[str, list[tuple[float, float]]] = {}
     for number in range(ROUNDS):
         image = f"proxy.image=haproxy@sha256:{time.monotonic_ns() + number:064}"
-        async with served(fleet) as state:
-            first.append(await typed(*FAIRLEAD, "pool", "list", *state))
-            listing.append(await typed(*FAIRLEAD, "pool", "list", *state))
-            setting.append(await typed(*FAIRLEAD, "platform", "set", image, *state))
-        async with served(fleet) as state:
-            after.append(await typed(*FAIRLEAD, "pool", "list", *state))
+        fleet.loop = fleet.make_loop()
         fleet.settle()
-    return [
-        ("starting an interpreter", f"{nothing:.3f} s", "", True),
-        *command_rows("`fairlead pool list`, the first look", first),
-        *command_rows("`fairlead pool list`, again", listing, LIST_BAR_S),
-        *command_rows("`fairlead platform set`", setting, SET_BAR_S),
-        *command_rows("`fairlead pool list`, the first look after it", after),
-    ]
+        async with served(fleet) as state:
+
+            async def look(when: str, state: tuple[str, str] = state) -> None:
+                took = await typed(*FAIRLEAD, "pool", "list", *state)
+                looks.setdefault(when, []).append(took)
+
+            await look("the first look after a start")
+            await look("again")
+            setting = await typed(*FAIRLEAD, "platform", "set", image, *state)
+            looks.setdefault(SET, []).append(setting)
+            await look(BETWEEN)
+            fleet.settle()
+            await look("the first look after its passes")
+    rows = [("starting an interpreter", f"{nothing:.3f} s", "", True)]
+    bars = {SET: SET_BAR_S, BETWEEN: None}
+    for when, took in looks.items():
+        name = when if when == SET else f"`fairlead pool list`, {when}"
+        rows += command_rows(name, took, bars.get(when, LIST_BAR_S))
+    return rows
 
 
 @asynccontextmanager
 async def served(fleet: Fleet) -> AsyncIterator[tuple[str, str]]:
-    """Serve routes that remember nothing where commands look; give the flag that leads there."""
+    """Serve where commands look, with what the passes told; give the flag that leads there."""
     directory = StateDirectory(fleet.store.path.parent)
     door = Door(bind(directory.socket), COMMANDS)
-    app = Starlette(routes=guarded(routes_of(fleet).routes(), directory))
+    routes = PoolRoutes(cast("Plane", AtRest(fleet, fleet.told))).routes()
+    app = Starlette(routes=guarded(routes, directory))
     server = make_server(app, door)
     serving = asyncio.create_task(server.serve(sockets=[door]))
     await server.is_ready()

@@ -31,6 +31,7 @@ from fairlead.embedded.store.database import Store
 from fairlead.embedded.store.world import EmbeddedWorld
 from fairlead.inputs.parse import API_VERSION
 from fairlead.inputs.platform_inputs import Stub
+from fairlead.telling.told_pools import ToldPools
 
 POOLS = 10_000
 MACHINES_EACH = 3
@@ -118,8 +119,10 @@ class Fleet:
         self.copy(originals)
 
     def make_loop(self) -> Loop:
-        """Return a loop that remembers nothing, as after a start."""
-        return Loop(self.world.world(), self.chance, self.world.pools.markers)
+        """Return a loop that remembers nothing, as after a start; nothing is told yet either."""
+        self.told = ToldPools()
+        markers, hear = self.world.pools.markers, self.told.keep_quiet
+        return Loop(self.world.world(), self.chance, markers, hear=hear)
 
     def settle(self) -> None:
         """Let machines boot and the controller look until nothing moves."""

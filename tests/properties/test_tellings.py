@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, rule, run_state_machine_as_test
 
-from fairlead.answers.pool import PoolDetail
+from fairlead.answers.pool import PoolAnswer, PoolDetail
 from fairlead.answers.words import Phase, PoolState
 from fairlead.cli.main import make_parser, whole_words
 from fairlead.cli.screens.overview import overview_blocks
@@ -31,7 +31,8 @@ from fairlead.revision.revision import means_the_same
 from fairlead.rollout.machines import Machine
 from fairlead.rollout.step import RemoveMachine
 from fairlead.telling.machine import machine_answer
-from fairlead.telling.pool import pool_detail
+from fairlead.telling.pool import pool_answer, pool_detail
+from fairlead.telling.told_pools import told_of
 from properties.pool_history import POOL, WatchedWorld
 from properties.test_rollout_invariants import PoolHistory
 
@@ -44,6 +45,7 @@ FEW = settings(
 )
 NIGHT = {"windows": [{"start": "22:00", "duration": "4h"}]}
 HELD = (PoolState.HELD, PoolState.BLOCKED)
+SHORT, LONG = timedelta(seconds=5), timedelta(days=1000)
 
 
 def told(world: WatchedWorld) -> PoolDetail:
@@ -102,6 +104,24 @@ def watch_words(world: WatchedWorld) -> None:
         if pool.state in HELD:
             assert not re.search(r"about \d+ \w+ left", text), (name, text)
     watch_conditions(pool, staying_machines(world), is_well=is_well)
+
+
+def watch_kept(world: WatchedWorld) -> None:
+    """What is told again without a thought is what a thought at that moment would tell."""
+    seen, now = observe(POOL, world.world()), world.clock.now
+    thought = think(seen, now)
+    kept = told_of(pool_answer(seen, thought, now), thought)
+    span = min(kept.kept_until(now), now + LONG) - now
+    for part in (0.4, 0.999):
+        later = now + span * part
+        again = pool_answer(seen, think(seen, later), later)
+        if span > SHORT:
+            assert without_age(again) == without_age(kept.answer)
+
+
+def without_age(pool: PoolAnswer) -> PoolAnswer:
+    """The pool without how long something is so, which may be told a sixtieth too short."""
+    return pool.but(summary=re.sub(r"since \d+ \w+", "since", pool.summary))
 
 
 def staying_machines(world: WatchedWorld) -> list[Machine]:
@@ -171,6 +191,7 @@ class ToldHistory(PoolHistory):
         if hasattr(self, "world"):
             watch_words(self.world)
             watch_ways(told(self.world))
+            watch_kept(self.world)
 
     def teardown(self) -> None:
         if not hasattr(self, "world"):

@@ -24,6 +24,7 @@ from fairlead.embedded.store.world import EmbeddedWorld
 from fairlead.inputs.platform_inputs import Stub
 from fairlead.rollout.fixes import offered_to
 from fairlead.rollout.machines import Machine
+from fairlead.telling.told_pools import ToldPools
 
 STUB = Stub(endpoint="https://127.0.0.1:1/v1/node-config", ca="CA")
 MOST_PASSES = 200
@@ -42,6 +43,7 @@ class StoredPlane:
         self.failed: dict[str, Failure] = {}
         self.moment = datetime(2026, 7, 1, 12, tzinfo=UTC)
         self.world = EmbeddedWorld(self.store, self.directory, STUB, self.now)
+        self.told = ToldPools()
         self.consoles: dict[str, Printed] = {}
         self.woken = 0
         self.is_stopped = False

@@ -17,6 +17,7 @@ from fairlead.rollout.record import PoolRecord
 from fairlead.telling.failed import failed_answer, failed_conditions, failed_detail
 from fairlead.telling.platform import platform_answer
 from fairlead.telling.pool import pool_answer, pool_detail, unreadable_pool
+from fairlead.telling.told_pools import Told, told_of
 
 T = TypeVar("T")
 
@@ -34,31 +35,34 @@ class PoolAnswers:
             raise no_such("pool", name, pools)
         return name
 
-    def listing(self) -> Callable[[str], PoolAnswer]:
+    def listing(self) -> Callable[[str], Told]:
         """Return what tells of many pools, each as `listed` does, at one look at what is shared."""
-        return partial(self.listed, world=with_fixes_read(self._edge.world()))
+        return partial(self._told, world=with_fixes_read(self._edge.world()))
 
-    def listed(self, pool: str, world: World | None = None) -> PoolAnswer:
-        """
-        Return a pool in short; one that cannot be read keeps no other from being listed.
+    def listed(self, pool: str) -> PoolAnswer:
+        """Return a pool in short; one that cannot be read keeps no other from being listed."""
+        return self._told(pool, self._edge.world()).answer
 
-        world: where to look, unless as it is now.
-        """
+    def in_short(self, pool: str) -> PoolAnswer:
+        """Return a pool in short. Raises InputError if it cannot be read."""
+        return self._in_short(pool, self._edge.world()).answer
+
+    def _told(self, pool: str, world: World) -> Told:
         try:
-            return self.in_short(pool, world)
+            return self._in_short(pool, world)
         except InputError as error:
-            return unreadable_pool(pool, str(error), self._edge.waits_beside(pool))
+            return Told(unreadable_pool(pool, str(error), self._edge.waits_beside(pool)))
 
-    def in_short(self, pool: str, world: World | None = None) -> PoolAnswer:
-        """Return a pool in short. Raises InputError if it cannot be read. world: see listed."""
+    def _in_short(self, pool: str, world: World) -> Told:
         now, besides = self._edge.now(), self._edge.waits_beside(pool)
 
-        def answer() -> PoolAnswer:
-            seen = observe(pool, world or self._edge.world())
-            return pool_answer(seen, think(seen, now), now, besides)
+        def answer() -> Told:
+            seen = observe(pool, world)
+            thought = think(seen, now)
+            return told_of(pool_answer(seen, thought, now, besides), thought)
 
         found = _tried(answer)
-        return self._failed_answer(pool, found, now) if isinstance(found, Failed) else found
+        return Told(self._failed_answer(pool, found, now)) if isinstance(found, Failed) else found
 
     def in_full(self, pool: str) -> PoolDetail:
         """Return a pool in full. Raises InputError if it cannot be read."""

@@ -12,8 +12,9 @@ from datetime import datetime, timedelta
 
 from fairlead.controller.attempt import says_of
 from fairlead.controller.attention import Attention, LastPass
-from fairlead.controller.observe import World
+from fairlead.controller.observe import Snapshot, World
 from fairlead.controller.reconcile import Chance, reconcile
+from fairlead.controller.thought import Thought
 
 FIRST_WAIT = timedelta(seconds=1)
 LONGEST_WAIT = timedelta(seconds=60)
@@ -39,7 +40,8 @@ class Loop:
     The passes of one process, for one thread.
 
     markers: the pools that exist, each with what changes when anything about it does; see
-    attention.py. on_failure: told of every failed pass, for a log.
+    attention.py. on_failure: told of every failed pass, for a log. hear: told what a pass saw and
+    thought, and from which marker on.
     """
 
     def __init__(
@@ -48,11 +50,13 @@ class Loop:
         chance: Chance,
         markers: Callable[[], Iterable[tuple[str, str]]],
         on_failure: Callable[[str, Exception], None] = lambda _pool, _error: None,
+        hear: Callable[[Snapshot, str, Thought, datetime], None] = lambda *_: None,
     ) -> None:
         self._world = world
         self._chance = chance
         self._markers = markers
         self._on_failure = on_failure
+        self._hear = hear
         self._attention = Attention()
         self._failures: dict[str, Failure] = {}
         self._turns: dict[str, int] = {}
@@ -106,8 +110,12 @@ class Loop:
     def _pass_over(self, pool: str, marker: str, now: datetime) -> None:
         self._passes += 1
         self._turns[pool] = self._passes
+
+        def hear(seen: Snapshot, thought: Thought) -> None:
+            self._hear(seen, marker, thought, now)
+
         try:
-            wake = reconcile(pool, self._world, self._chance, now)
+            wake = reconcile(pool, self._world, self._chance, now, hear)
         except Exception as error:  # noqa: BLE001 - door 2: a failed pass stops no other
             self._note_failure(pool, error, now)
             return

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from fairlead.controller.attempt import Failed, attempt
-from fairlead.controller.observe import World, observe
+from fairlead.controller.observe import Snapshot, World, observe
 from fairlead.controller.think import think
 from fairlead.controller.thought import Thought
 from fairlead.inputs.leaf import Json
@@ -22,14 +22,27 @@ class Chance:
     draw_name: Callable[[str], str]
 
 
-def reconcile(pool: str, world: World, chance: Chance, now: datetime) -> datetime | None:
+def heard_by_nobody(_seen: Snapshot, _thought: Thought) -> None:
+    """Hear of a thought, and do nothing about it."""
+
+
+def reconcile(
+    pool: str,
+    world: World,
+    chance: Chance,
+    now: datetime,
+    hear: Callable[[Snapshot, Thought], None] = heard_by_nobody,
+) -> datetime | None:
     """
     Observe, think, carry out, record. Return when to look again, or None.
+
+    hear: told what was seen and thought, before anything of it is done.
 
     Thinking is the pure path: revise the inputs, seed the record, decide, plan. Safe to repeat
     and safe to kill between any two writes: nothing is remembered that cannot be observed again.
     """
-    thought = preview(pool, world, now)
+    seen, thought = _seen_and_thought(pool, world, now)
+    hear(seen, thought)
     hands = Hands(
         pool=pool,
         machines=world.machines,
@@ -62,13 +75,18 @@ def preview(pool: str, world: World, now: datetime) -> Thought:
     What was declared of a pool that leaves no longer matters: where it cannot be thought about,
     the pool leaves without it.
     """
+    return _seen_and_thought(pool, world, now)[1]
+
+
+def _seen_and_thought(pool: str, world: World, now: datetime) -> tuple[Snapshot, Thought]:
     seen = observe(pool, world)
     found = attempt(lambda: think(seen, now))
     if not isinstance(found, Failed):
-        return found
+        return seen, found
     if not seen.documents.is_leaving:
         raise found.error
-    return think(replace(seen, documents=replace(seen.documents, pool=bare_pool())), now)
+    seen = replace(seen, documents=replace(seen.documents, pool=bare_pool()))
+    return seen, think(seen, now)
 
 
 def bare_pool() -> Json:

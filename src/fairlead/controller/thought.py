@@ -50,6 +50,12 @@ class Thought:
     lacking: frozenset[str] = frozenset()
 
     @property
+    def writes(self) -> bool:
+        """Say whether a pass would write anything."""
+        is_known = self.record is None and self.status is None
+        return bool(self.steps or self.events or self.is_over or not is_known)
+
+    @property
     def steps(self) -> tuple[Step, ...]:
         """All steps, in order."""
         return self.first + self.then

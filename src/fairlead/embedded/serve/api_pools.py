@@ -26,7 +26,6 @@ from fairlead.embedded.serve.apply import apply
 from fairlead.inputs.leaf import Json
 from fairlead.proposal.judge import PLATFORM_CONFIG, title_of
 from fairlead.proposal.propose import Proposal, Shown
-from fairlead.telling.told_pools import ToldPools
 from fairlead.timeline.command import deletion_asked, fault_asked
 
 
@@ -60,7 +59,6 @@ class PoolRoutes:
     def __init__(self, plane: Plane) -> None:
         self._plane = plane
         self._pools = plane.world.pools
-        self._told = ToldPools()
         self.answers = PoolAnswers(_PlaneEdge(plane))
         self._changes = Changes(_PlaneEdge(plane))
 
@@ -87,7 +85,7 @@ class PoolRoutes:
             (pool, f"{marker} {failures[pool].count}" if pool in failures else marker)
             for pool, marker in self._pools.markers()
         ]
-        found = self._told.all(markers, self._plane.now(), self.answers.listing())
+        found = self._plane.told.all(markers, self._plane.now(), self.answers.listing())
         return answered(Pools(pools=found))
 
     async def show(self, request: Request) -> Response:

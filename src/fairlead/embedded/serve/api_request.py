@@ -34,6 +34,7 @@ from fairlead.errors import (
 )
 from fairlead.inputs.leaf import Json
 from fairlead.inputs.shape import kind_of, moment_text
+from fairlead.telling.told_pools import ToldPools
 
 # Four times what a command reads from a file.
 LARGEST_BODY = 16 << 20
@@ -54,6 +55,7 @@ class Plane(Protocol):
 
     world: EmbeddedWorld
     directory: StateDirectory
+    told: ToldPools
 
     def now(self) -> datetime:
         """Return this moment."""

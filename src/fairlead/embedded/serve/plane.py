@@ -55,6 +55,7 @@ from fairlead.inputs.platform_inputs import Stub
 from fairlead.payload.app import make_app
 from fairlead.proposal.propose import Shown
 from fairlead.telling.errno_text import problem_text
+from fairlead.telling.told_pools import ToldPools
 
 if TYPE_CHECKING:
     from fairlead.embedded.machines.kind import MachineKind, Printed
@@ -102,7 +103,9 @@ class ControlPlane:
         self._tell_strangers()
         note_agents(self.world)
         markers = self.world.pools.markers
-        self._loop = Loop(self.world.world(), chance(), markers, self._tell_failure)
+        self.told = ToldPools()
+        hear = self.told.keep_quiet
+        self._loop = Loop(self.world.world(), chance(), markers, self._tell_failure, hear)
         self._hotfix = HotfixAtPlane(
             directory,
             StoredPayloads(self.world, self.wake),
