@@ -27,6 +27,10 @@ TRY_DEADLINE_S = 30.0
 FIRST_WAIT_S = 0.5
 LONGEST_WAIT_S = 15.0
 
+# Of an answer that is none of those accepted: bytes that are looked at, characters that are told.
+LARGEST_REFUSAL = 4096
+LONGEST_SAYING = 300
+
 # OpenSSL's "not yet valid" and "has expired": before the first time sync it is the clock that is
 # wrong. Every other failure to prove itself stays one.
 CLOCK_VERIFY_CODES = (9, 10)
@@ -121,7 +125,23 @@ def _try_once(run: Run, errand: Errand, deadline_s: float) -> tuple[int, bytes, 
                 f"{_shown(errand.request)} did not prove itself to the boot document's CA: {error}"
             ) from error
         return 0, b"", str(error) or type(error).__name__
-    return status, body, f"status {status}"
+    said = "" if status in errand.accepted else _said_in(body)
+    return status, body, f"status {status}: {said}" if said else f"status {status}"
+
+
+def _said_in(body: bytes) -> str:
+    """Return what a refusal says in its field `error`, or '' if there is nothing to be read."""
+    if not body or len(body) > LARGEST_REFUSAL:
+        return ""
+    from fairlead.contract.json_text import Pairs, parse_json
+    from fairlead.contract.visible_text import visible
+
+    try:
+        value = parse_json(body)
+    except InputError:
+        return ""
+    said = dict(value).get("error") if isinstance(value, Pairs) else None
+    return visible(said[:LONGEST_SAYING]) if isinstance(said, str) else ""
 
 
 def _refuse_final(errand: Errand, status: int, cause: str) -> None:

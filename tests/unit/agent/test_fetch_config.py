@@ -123,6 +123,38 @@ def test_the_deadline_ends_the_trying_and_the_status_says_so() -> None:
     assert 40e9 < host.now_ns() - start_ns < 61e9
 
 
+def test_what_a_service_says_of_its_refusal_is_in_the_status() -> None:
+    says = "the node config has 4300000 bytes, at most 4194304 can be served"
+    host = machine(answers((500, json.dumps({"error": says}).encode())))
+
+    _, verdict = boot_and_status(host)
+
+    assert verdict["Error"].endswith(f": status 500: {says}")
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        (b"<html>no gateway</html>", ""),
+        (b'{"error": ["a", "list"]}', ""),
+        (b'{"error": ' + b"[" * 3_000, ""),
+        (b'{"error": "' + b"x" * 5_000 + b'"}', ""),
+        (b'["error"]', ""),
+        (b"\xff\xfe", ""),
+        (b'{"error": "\\u001b[2Jgone\\ud800"}', ": \\x1b[2Jgone\\ud800"),
+        (b'{"error": "' + b"x" * 400 + b'"}', ": " + "x" * 300),
+    ],
+)
+def test_a_refusal_that_is_hostile_is_shortened_made_visible_or_left_out(
+    body: bytes, told: str
+) -> None:
+    host = machine(answers((500, body)))
+
+    _, verdict = boot_and_status(host)
+
+    assert re.search(r"tries: \d+\): status 500(.*)$", verdict["Error"])[1] == told  # type: ignore[index]
+
+
 def test_a_server_that_cannot_prove_itself_is_not_asked_twice() -> None:
     unproven = OSError("certificate verify failed: unable to get local issuer certificate")
     unproven.verify_code = 20  # type: ignore[attr-defined]
