@@ -24,10 +24,10 @@ from fairlead.embedded.certificates.authority import make_or_read
 from fairlead.errors import UnavailableError
 from fairlead.payload.app import make_app
 from fairlead.payload.bearer import Bearer, Standing, report_digest
-from fairlead.payload.pool_secrets import PoolSecrets
 from fairlead.revision.revision import Revision
 from fairlead.rollout.machines import NodeSettings
 from fairlead.rollout.secrets import TokenSecret, hashed
+from fairlead.rollout.served.pool_secrets import PoolSecrets
 from pool_documents import make_revision
 from service.served_app import served_app
 

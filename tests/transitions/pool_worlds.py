@@ -18,7 +18,7 @@ from pool_documents import platform_document, pool_document
 POOL = "workers"
 
 
-def declare(world: SimWorld, pool: Json = None, platform: Json = None, **resolved: str) -> None:
+def declare(world: SimWorld, pool: Json = None, platform: Json = None, **resolved: Any) -> None:
     """Declare documents; what is not given stays."""
     known = world.documents.get(POOL)
     world.documents[POOL] = PoolDocuments(

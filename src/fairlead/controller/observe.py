@@ -19,6 +19,7 @@ from fairlead.rollout.fixes import NO_FIXES, Fixes, no_fixes
 from fairlead.rollout.machines import Machine, Machines, Template
 from fairlead.rollout.record import PoolRecord
 from fairlead.rollout.secrets import SecretStore, TokenSecret, UserData
+from fairlead.rollout.served.pool_secrets import NOTHING_ADDED, Added
 from fairlead.rollout.window import FindZone, utc_only
 from fairlead.timeline.event import first_serial
 from fairlead.timeline.journal import Journal
@@ -29,13 +30,14 @@ class Resolved:
     """
     What the names in the documents point to, looked up by the edge.
 
-    problem: why a lookup failed, or ''; then no revision is computed. field: where the name that
-    was looked up stands.
+    added: how many bytes of what is served hold what was found. problem: why a lookup failed, or
+    ''; then no revision is computed. field: where the name that was looked up stands.
     """
 
     release_digest: str = ""
     pull_secret: str = ""
     trust_bundle: str = ""
+    added: Added = NOTHING_ADDED
     problem: str = ""
     field: str = "spec.release"
 

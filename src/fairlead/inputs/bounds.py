@@ -24,8 +24,13 @@ LATEST = datetime(9998, 12, 31, tzinfo=UTC)
 # holds fewer says so (Capacity).
 MOST_MACHINES = 20_000
 
-# Bytes of what an owner configures. A machine fetches 4 MiB at most, and its trust bundle, its pull
-# secret and what it joins with are in there, too.
+# Bytes of what a machine can be served in all: an agent reads no more (agent/https_fetch.py).
+LARGEST_SERVED = 4 << 20
+
+# Bytes of that for what a machine joins with: a server's name, a token, and some ten certificates.
+JOIN_ROOM = 32 << 10
+
+# Bytes of what an owner configures. Labels, secrets and what the platform adds are served with it.
 LARGEST_CONFIG = 3 << 20
 
 # Bytes of all else in a pool's document. Labels and taints are in what a machine fetches, too, and

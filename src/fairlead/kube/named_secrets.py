@@ -16,7 +16,7 @@ from fairlead.inputs.leaf import Json
 from fairlead.kube.copies import Copies
 from fairlead.kube.names import split
 from fairlead.kube.resource import NODE_POOLS, SECRETS
-from fairlead.payload.pool_secrets import PoolSecrets, named_in, why_unfit
+from fairlead.rollout.served.pool_secrets import Added, PoolSecrets, measured, named_in
 
 # Fields of a pool that name a Secret, what a person calls it, and the key that holds it.
 SECRET_FIELDS = {
@@ -45,13 +45,19 @@ class NamedSecrets:
     def resolve(self, namespace: str, document: Json) -> Resolved:
         """Return the digests of the Secrets that a document names, or why there is none."""
         digests: dict[str, str] = {}
+        served: dict[str, int] = {}
         for field in SECRET_FIELDS:
             name = named_in(document, field)
             try:
-                digests[field] = self.digest_of(namespace, field, name) if name else ""
+                known = self.look_at(namespace, field, name) if name else ("", 0)
             except InputError as error:
                 return Resolved(problem=str(error), field=f"spec.{field}.name")
-        return Resolved(pull_secret=digests["pullSecret"], trust_bundle=digests["trustBundle"])
+            digests[field], served[field] = known
+        return Resolved(
+            pull_secret=digests["pullSecret"],
+            trust_bundle=digests["trustBundle"],
+            added=Added(pull_secret=served["pullSecret"], trust_bundle=served["trustBundle"]),
+        )
 
     def move(self, pool: str) -> bool:
         """
@@ -65,13 +71,18 @@ class NamedSecrets:
         is_blocked = (found.get("status") or {}).get("state") == PoolState.BLOCKED.value
         return is_blocked or found["spec"].get("secretContent") in ("Drift", "Roll")
 
-    def digest_of(self, namespace: str, field: str, name: str) -> str:
-        """Return the digest of a Secret. Raises InputError if no machine could use it, too."""
+    def look_at(self, namespace: str, field: str, name: str) -> tuple[str, int]:
+        """
+        Return the digest of a Secret, and how many bytes it takes in what machines are served.
+
+        Raises InputError if no machine could use it, too.
+        """
         content = self._read(namespace, field, name)
-        if why := why_unfit(field, content):
+        count, why = measured(field, content)
+        if why:
             says, _ = SECRET_FIELDS[field]
             raise InputError(f"the Secret {name} in {namespace}, the pool's {says}, {why}")
-        return f"sha256:{sha256(content).hexdigest()}"
+        return f"sha256:{sha256(content).hexdigest()}", count
 
     def _read(self, namespace: str, field: str, name: str) -> bytes:
         says, key = SECRET_FIELDS[field]

@@ -55,11 +55,11 @@ from fairlead.kube.status import (
     status_fields,
     with_edge,
 )
-from fairlead.payload.pool_secrets import put_secrets
 from fairlead.revision.revision import Revision
 from fairlead.rollout.approval import Approval
 from fairlead.rollout.fixes import Fixes, no_fixes
 from fairlead.rollout.record import PoolRecord
+from fairlead.rollout.served.pool_secrets import put_secrets
 from fairlead.telling.fix import pool_fixes
 
 PLATFORM_NAME = "platform"

@@ -15,7 +15,8 @@ a pair's token, and no such machine boots   511     a boot tries again: the serv
                                                     not know the machine yet
 the machine has said how its boot ended     410     nothing is given twice, and no word replaces
                                                     the first; the same report again gets 204
-node config cannot be served                500     a boot tries again, and the pool shows why
+node config cannot be served                500     a boot tries again, and the pool shows why;
+                                                    of one that is too large, the machine too
 ok                                          200     the machine counts as having fetched
 report kept                                 204     the machine's word is given
 ==========================================  ======  ==========================================
@@ -29,16 +30,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from fairlead.agent.https_fetch import LARGEST_BODY
 from fairlead.contract.boot_report import parse_report
-from fairlead.contract.json_text import Pairs, encode_json, parse_json, plain
+from fairlead.contract.json_text import encode_json
 from fairlead.contract.node_parse import parse_node_config
 from fairlead.errors import InputError
-from fairlead.inputs.leaf import Json
+from fairlead.inputs.bounds import LARGEST_SERVED
 from fairlead.payload.bearer import Bearer, Standing, is_good, report_digest
 from fairlead.payload.join import Join, put_join
-from fairlead.payload.pool_secrets import PoolSecrets, put_secrets
-from fairlead.rollout.machines import NodeSettings, taints_text
+from fairlead.rollout.machines import NodeSettings
+from fairlead.rollout.served.config import (
+    closed,
+    is_about_size,
+    opened,
+    put_settings,
+    size_problem,
+)
+from fairlead.rollout.served.pool_secrets import PoolSecrets, put_secrets
 
 NODE_CONFIG_PATH = "/v1/node-config"
 BOOT_REPORT_PATH = "/v1/boot-report"
@@ -46,7 +53,6 @@ METHODS = {NODE_CONFIG_PATH: "GET", BOOT_REPORT_PATH: "POST"}
 
 LARGEST_REPORT = 64 << 10
 LONGEST_MACHINE_NAME = 253
-TAINTS_FLAG = "--register-with-taints"
 NO_SECRETS = PoolSecrets()
 
 _MACHINE_CHARACTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-")
@@ -142,9 +148,11 @@ def config_answer(
         body = served_config(bearer.pair.served.node_config, bearer.settings, join, secrets)
         return Answer(status=200, body=body)
     except InputError as error:
-        # Which field is wrong is for the pool's owner, in the condition; a machine waits.
-        answer = _told(500, "the node config of this token cannot be served")
-        return replace(answer, problem=str(error))
+        # Which field is wrong is for the pool's owner, in the condition; a machine waits. It is
+        # told two numbers where that is all, for its report.
+        told = "the node config of this token cannot be served"
+        says = f"{told}: {error}" if is_about_size(str(error)) else told
+        return replace(_told(500, says), problem=str(error))
 
 
 def report_answer(body: bytes, bearer: Bearer) -> Answer:
@@ -184,43 +192,17 @@ def served_config(
 
     Raises InputError if the contract refuses the result or no agent would read that much.
     """
-    value = parse_json(_encoded(node_config))
-    if not isinstance(value, Pairs):
-        raise InputError("the node config is no JSON object")
-    document = plain(value)
-    if settings.labels:
-        _below(document, "kubelet_config", "kubelet_node_labels").update(settings.labels)
-    if settings.taints:
-        flags = _below(document, "kubelet_config", "kubelet_flags")
-        flags[TAINTS_FLAG] = taints_text(settings.taints)
+    document = opened(node_config)
+    put_settings(document, settings)
     put_secrets(document, secrets)
     if join is not None:
         put_join(document, join)
-    text = _encoded(encode_json(document, indent=2, ascii_only=False)) + b"\n"
-    if len(text) > LARGEST_BODY:
-        raise InputError(
-            f"the node config has {len(text)} bytes, an agent reads at most {LARGEST_BODY}"
-        )
+    text = closed(document)
+    if len(text) > LARGEST_SERVED:
+        raise InputError(size_problem(len(text)))
     for problem in parse_node_config(text).problems:
         raise InputError(problem.problem, field=problem.path)
     return text
-
-
-def _encoded(text: str) -> bytes:
-    try:
-        return text.encode()
-    except UnicodeEncodeError as error:
-        # JSON can spell half a character; no machine can be given one.
-        raise InputError("the node config holds text that is not Unicode") from error
-
-
-def _below(document: dict[str, Json], *names: str) -> dict[str, Json]:
-    for at, name in enumerate(names):
-        inner = document.setdefault(name, {})
-        if not isinstance(inner, dict):
-            raise InputError("found no mapping", field=".".join(names[: at + 1]))
-        document = inner
-    return document
 
 
 def _told(status: int, problem: str, headers: Mapping[str, str] | None = None) -> Answer:

@@ -33,9 +33,9 @@ from fairlead.payload.answer import (
 )
 from fairlead.payload.bearer import Bearer, Standing
 from fairlead.payload.join import BOOTSTRAP_LIFE, Joins
-from fairlead.payload.pool_secrets import PoolSecrets
 from fairlead.revision.revision import Revision
 from fairlead.rollout.secrets import hashed
+from fairlead.rollout.served.pool_secrets import PoolSecrets
 
 MACHINE_HEADER = "fairlead-machine"
 

@@ -10,10 +10,10 @@ from datetime import datetime
 from fairlead.answers.words import Phase
 from fairlead.payload.bearer import Bearer, Standing, report_digest
 from fairlead.payload.join import Join
-from fairlead.payload.pool_secrets import PoolSecrets
 from fairlead.revision.revision import Revision
 from fairlead.rollout.machines import Machine
 from fairlead.rollout.secrets import TokenSecret, hashed
+from fairlead.rollout.served.pool_secrets import PoolSecrets
 from fairlead.sim.clock import Clock
 from fairlead.sim.world import SimWorld
 

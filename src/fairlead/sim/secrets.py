@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 
 from fairlead.errors import ConflictError, InvariantError
 from fairlead.rollout.secrets import TokenSecret, UserData
+from fairlead.rollout.served.pool_secrets import NOTHING_ADDED
 
 
 class SimSecrets(ABC):
@@ -13,6 +14,8 @@ class SimSecrets(ABC):
         super().__init__()
         self.tokens: dict[tuple[str, str], TokenSecret] = {}
         self.user_data: dict[tuple[str, str], UserData] = {}
+        # Those that a pool names are digests here, and have a size.
+        self.added = NOTHING_ADDED
 
     @abstractmethod
     def _write(self, kind: str, detail: str) -> None:

@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from fairlead.answers.pool import PoolStatus
 from fairlead.answers.words import Phase
-from fairlead.controller.observe import Code, PoolDocuments, World
+from fairlead.controller.observe import Code, PoolDocuments, Resolved, World
 from fairlead.controller.reconcile import Chance, reconcile
 from fairlead.errors import ConflictError, InvariantError
 from fairlead.inputs.bounds import MOST_MACHINES
@@ -265,20 +265,19 @@ class SimWorld(SimSecrets, SimJournal):
 
     def read_documents(self, pool: str) -> PoolDocuments:
         """Return what is declared."""
-        return self.documents[pool]
+        found = self.documents[pool]
+        return replace(found, resolved=replace(found.resolved, added=self.added))
 
     def read_platform(self) -> Json:
         """Return the platform's document: that of any pool, or one that sets nothing."""
         return next((found.platform for found in self.documents.values()), dict(NO_PLATFORM))
 
     def documents_with(self, pool: Json, platform: Json) -> PoolDocuments:
-        """Return what read_documents would, if these two were in force."""
-        return PoolDocuments(pool=pool, platform=platform)
+        """Return what read_documents would, if these two were in force; digests left out."""
+        return PoolDocuments(pool=pool, platform=platform, resolved=Resolved(added=self.added))
 
     def find_unfit_secret(self, pool: Json) -> Problem | None:
         """Return None: secrets are digests here, and every machine can use them."""
-        del pool
-        return None
 
     def find_record(self, pool: str) -> PoolRecord | None:
         """Return what the controller remembers."""

@@ -20,10 +20,10 @@ from fairlead.inputs.leaf import Unusable
 from fairlead.inputs.parse import parse_node_pool, pool_rows
 from fairlead.inputs.registry import NOT_CARRIED_OUT, find_row
 from fairlead.inputs.user_intent import INTENT_LEAVES
-from fairlead.payload.pool_secrets import PoolSecrets, put_secrets
 from fairlead.proposal.judge import judge
 from fairlead.revision.hashing import revision_of
 from fairlead.rollout.policy import policy_of
+from fairlead.rollout.served.pool_secrets import PoolSecrets, put_secrets
 from fairlead.rollout.window import utc_only
 from pool_documents import leaves_of, platform_document, pool_document
 from unit.agent.steps.machine import run_all

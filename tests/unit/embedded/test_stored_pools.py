@@ -16,6 +16,7 @@ from fairlead.inputs.parse import parse_platform_config
 from fairlead.inputs.platform_inputs import Stub
 from fairlead.rollout.record import PoolRecord
 from fairlead.rollout.secrets import hashed
+from fairlead.rollout.served.pool_secrets import Added
 from pool_documents import platform_document, pool_document
 from unit.embedded.open_world import (
     EVENT,
@@ -157,6 +158,7 @@ def test_the_content_of_named_secrets_is_a_digest(world: EmbeddedWorld, tmp_path
     assert resolved(world, trustBundle={"name": "company-ca"}) == Resolved(
         pull_secret="sha256:6ebbb5f958771f113c4318cdb79b52f6dcc0d01d4695fc04473a56f68f294440",
         trust_bundle="sha256:7cc358aa45100f42d57b76e9b235253bfc6fc830b3e45858d2bc473657aae3f7",
+        added=Added(pull_secret=25, trust_bundle=82),
     )
 
 

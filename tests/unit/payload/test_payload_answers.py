@@ -218,10 +218,6 @@ def test_labels_and_taints_of_the_pool_are_where_the_contract_has_them() -> None
         ('{"kubernetes_version": 7}', "kubernetes_version: found a number, expected text"),
         ('{"kubelet_config": 7}', "kubelet_config: found no mapping"),
         ('{"version": "\ud800"}', "the node config holds text that is not Unicode"),
-        (
-            json.dumps({"version": "v1", "message_of_the_day": "x" * (4 << 20)}),
-            "bytes, an agent reads at most 4194304",
-        ),
     ],
 )
 def test_a_config_that_cannot_be_served_says_why_to_the_owner_and_not_to_the_machine(
@@ -235,6 +231,31 @@ def test_a_config_that_cannot_be_served_says_why_to_the_owner_and_not_to_the_mac
     assert answer.status == 500
     assert problem in answer.problem
     assert answer.body == b'{"error":"the node config of this token cannot be served"}\n'
+
+
+def config_of(count: int) -> str:
+    """A node config that has so many bytes when it is served."""
+    empty = '{\n  "version": "v1",\n  "message_of_the_day": ""\n}\n'
+    return empty.replace('""', '"' + "x" * (count - len(empty)) + '"')
+
+
+def test_as_many_bytes_as_an_agent_reads_are_served() -> None:
+    whole = replace(make_revision(), node_config=config_of(4_194_304))
+
+    answer = config_answer(Bearer(pair=pair(served=whole)))
+
+    assert (answer.status, len(answer.body)) == (200, 4_194_304)
+
+
+def test_a_machine_is_told_that_its_config_is_one_byte_too_large_and_not_what_is_in_it() -> None:
+    broken = replace(make_revision(), node_config=config_of(4_194_305))
+
+    answer = config_answer(Bearer(pair=pair(served=broken)))
+
+    says = "the node config has 4194305 bytes, at most 4194304 can be served"
+    assert (answer.status, answer.problem) == (500, says)
+    told = json.loads(answer.body)["error"]
+    assert told == f"the node config of this token cannot be served: {says}"
 
 
 @pytest.mark.parametrize(

@@ -14,9 +14,9 @@ from fairlead.contract.node_settings import pull_secret_of
 from fairlead.errors import InputError
 from fairlead.payload.answer import config_answer, served_config
 from fairlead.payload.bearer import Bearer
-from fairlead.payload.pool_secrets import PoolSecrets
 from fairlead.rollout.machines import NodeSettings
 from fairlead.rollout.secrets import TokenSecret
+from fairlead.rollout.served.pool_secrets import PoolSecrets
 from fairlead.sim.clock import START
 from pool_documents import make_revision, pool_document
 

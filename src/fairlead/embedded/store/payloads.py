@@ -15,10 +15,10 @@ from fairlead.embedded.store.machines import StoredMachine
 from fairlead.embedded.store.world import EmbeddedWorld
 from fairlead.errors import InputError, UnavailableError
 from fairlead.payload.bearer import Bearer, MachineToken, Standing, report_digest
-from fairlead.payload.pool_secrets import PoolSecrets
 from fairlead.revision.revision import Revision
 from fairlead.rollout.machines import Machine
 from fairlead.rollout.secrets import TokenSecret
+from fairlead.rollout.served.pool_secrets import PoolSecrets
 
 # A machine that failed is not listened to, also if it was changing when it did.
 _LISTENED_TO = (Phase.BOOTING, Phase.READY, Phase.NOT_READY)

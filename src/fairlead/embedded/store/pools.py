@@ -16,16 +16,16 @@ from pathlib import Path
 from fairlead.answers.pool import KeptDocument, PoolStatus
 from fairlead.controller.observe import PoolDocuments, Resolved
 from fairlead.embedded.store.database import Store
-from fairlead.embedded.store.secret_files import SECRET_FIELDS, Content, SecretFiles
+from fairlead.embedded.store.secret_files import NO_CONTENT, SECRET_FIELDS, Content, SecretFiles
 from fairlead.errors import ConflictError, InputError, InvariantError
 from fairlead.inputs.declared import declared_pool
 from fairlead.inputs.leaf import Json, Leaves, Problem
 from fairlead.inputs.parse import NO_PLATFORM, parse_platform_config
 from fairlead.inputs.platform_inputs import Stub, with_stub
 from fairlead.kept_text import parse_document, render_document, render_value
-from fairlead.payload.pool_secrets import PoolSecrets, named_in, put_secrets
 from fairlead.rollout.approval import Approval
 from fairlead.rollout.record import PoolRecord
+from fairlead.rollout.served.pool_secrets import Added, PoolSecrets, named_in, put_secrets
 
 # What must be gone before its pool is.
 _LEFT = (
@@ -279,7 +279,7 @@ class StoredPools:
         return None
 
     def _resolve(self, document: Json, content_of: Callable[[str], Content]) -> Resolved:
-        found: dict[str, str] = {}
+        found: dict[str, Content] = {}
         for field, says in SECRET_FIELDS.items():
             name, problem = named_in(document, field), ""
             try:
@@ -290,8 +290,15 @@ class StoredPools:
                 problem = f"the {says} {name} {why}; write another to {self._secrets / name}"
             if problem:
                 return Resolved(problem=problem, field=f"spec.{field}.name")
-            found[field] = content.digest if content else ""
-        return Resolved(pull_secret=found["pullSecret"], trust_bundle=found["trustBundle"])
+            found[field] = content or NO_CONTENT
+        return Resolved(
+            pull_secret=found["pullSecret"].digest,
+            trust_bundle=found["trustBundle"].digest,
+            added=Added(
+                pull_secret=found["pullSecret"].served.get("pullSecret", 0),
+                trust_bundle=found["trustBundle"].served.get("trustBundle", 0),
+            ),
+        )
 
     def _why_unread(self, name: str, says: str, error: OSError | ValueError) -> str:
         if isinstance(error, OSError):

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from fairlead.payload.pool_secrets import why_unfit
+from fairlead.rollout.served.pool_secrets import measured
 
 # Fields of a pool that name a file, and what a person calls it.
 SECRET_FIELDS = {"pullSecret": "pull secret", "trustBundle": "trust bundle"}
@@ -35,10 +35,18 @@ TOO_LARGE = "it has more than 1 MiB"
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What a file holds. unfit: why no machine could use it, by the field that would name it."""
+    """
+    What a file holds, by the field that would name it.
+
+    unfit: why no machine could use it. served: how many bytes it takes in what machines are served.
+    """
 
     digest: str
     unfit: Mapping[str, str]
+    served: Mapping[str, int]
+
+
+NO_CONTENT = Content("", unfit={}, served={})
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,9 +128,12 @@ class SecretFiles:
 
 
 def _content_of(content: bytes) -> Content:
-    faults = {field: why_unfit(field, content) for field in SECRET_FIELDS}
-    unfit = {field: why for field, why in faults.items() if why}
-    return Content("sha256:" + sha256(content).hexdigest(), unfit)
+    found = {field: measured(field, content) for field in SECRET_FIELDS}
+    return Content(
+        "sha256:" + sha256(content).hexdigest(),
+        unfit={field: why for field, (_, why) in found.items() if why},
+        served={field: count for field, (count, why) in found.items() if not why},
+    )
 
 
 def _is_young(stamp: tuple[int, ...]) -> bool:

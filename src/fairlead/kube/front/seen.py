@@ -42,10 +42,10 @@ from fairlead.kube.resource import (
 )
 from fairlead.kube.said import said_in
 from fairlead.kube.world import CLUSTER_API, KubeWorld
-from fairlead.payload.pool_secrets import named_in
 from fairlead.rollout.approval import Approval
 from fairlead.rollout.record import PoolRecord
 from fairlead.rollout.secrets import TokenSecret, UserData
+from fairlead.rollout.served.pool_secrets import Added, named_in
 from fairlead.zones import find_zone
 
 # What no answer is made from.
@@ -231,14 +231,18 @@ class SeenPools:
                 digests[field] = self._digest_of(document, field)
             except InputError as error:
                 return Resolved(problem=str(error), field=f"spec.{field}.name")
-        return Resolved(pull_secret=digests["pullSecret"], trust_bundle=digests["trustBundle"])
+        return Resolved(
+            pull_secret=digests["pullSecret"],
+            trust_bundle=digests["trustBundle"],
+            added=Added(is_known=False),
+        )
 
     def _digest_of(self, document: Json, field: str) -> str:
         name, metadata = named_in(document, field), _metadata_of(document)
         if not name:
             return ""
         try:
-            return self._inner.secrets.digest_of(metadata["namespace"], field, name)
+            return self._inner.secrets.look_at(metadata["namespace"], field, name)[0]
         except ForbiddenError:
             leaves = self._leaves_of(metadata["name"])
             if leaves.get(f"{field}.name") != name:

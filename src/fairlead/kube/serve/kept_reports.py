@@ -32,9 +32,9 @@ from fairlead.kube.resource import BOOT_REPORTS, MACHINES, SECRETS
 from fairlead.kube.world import KubeWorld
 from fairlead.payload.answer import served_config
 from fairlead.payload.bearer import report_digest
-from fairlead.payload.pool_secrets import PoolSecrets
 from fairlead.revision.revision import Revision
 from fairlead.rollout.machines import NodeSettings
+from fairlead.rollout.served.pool_secrets import PoolSecrets
 
 # What the names in a pool's revision point to now.
 FindSecrets = Callable[[str, Revision], PoolSecrets]

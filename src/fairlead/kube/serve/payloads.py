@@ -24,9 +24,9 @@ from fairlead.kube.serve.kept_reports import KeptReports
 from fairlead.kube.serve.token_places import TokenPlaces
 from fairlead.kube.world import KubeWorld
 from fairlead.payload.bearer import Bearer, Standing
-from fairlead.payload.pool_secrets import PoolSecrets
 from fairlead.revision.revision import Revision
 from fairlead.rollout.secrets import TokenSecret
+from fairlead.rollout.served.pool_secrets import PoolSecrets
 
 # Who writes what machines tell, in managedFields: an operator never takes it back.
 MANAGER = "fairlead-payload"

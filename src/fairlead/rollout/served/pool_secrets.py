@@ -6,17 +6,20 @@ renewed must reach the next machine that boots. A machine gets what is there at 
 """
 
 import binascii
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from fairlead.contract.json_text import Pairs, parse_json, plain
+from fairlead.contract.json_text import Pairs, encode_json, parse_json, plain
 from fairlead.contract.node_secrets import PULL_SECRET
 from fairlead.errors import InputError
 from fairlead.inputs.leaf import Json
 
 BEGIN = "-----BEGIN CERTIFICATE-----"
 END = "-----END CERTIFICATE-----"
+
+# Bytes of a text without a character: its quotes.
+EMPTY_TEXT = 2
 
 # How a node config names what is added here; once it is there, the name says nothing.
 PULL_SECRET_NAME = "pullSecret.name"  # noqa: S105 - a leaf's name
@@ -43,28 +46,78 @@ def named_in(document: Json, field: str) -> str:
     return document if isinstance(document, str) else ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Added:
+    """
+    How many bytes the secrets of a pool take in what its machines are served; never what they hold.
+
+    is_known: whoever asks may read them.
+    """
+
+    pull_secret: int = 0
+    trust_bundle: int = 0
+    is_known: bool = True
+
+
+NOTHING_ADDED = Added()
+
+
 def put_secrets(document: dict[str, Any], secrets: PoolSecrets) -> None:
     """Add them to a node config. Raises InputError, which never holds what was found."""
     if secrets.problem:
         raise InputError(secrets.problem)
     if secrets.pull_secret is not None:
-        settings = _found(document, "fairlead", {})
-        settings[PULL_SECRET] = _logins_of(secrets.pull_secret)
-        settings.pop(PULL_SECRET_NAME, None)
+        _put_logins(document, _logins_of(secrets.pull_secret))
     if secrets.trust_bundle is not None:
-        trusted = _found(document, "custom_ca_certs", [])
-        trusted += _certificates_of(secrets.trust_bundle)
-        _found(document, "fairlead", {}).pop(TRUST_BUNDLE_NAME, None)
+        _put_certificates(document, _certificates_of(secrets.trust_bundle))
 
 
-def why_unfit(field: str, content: bytes) -> str:
-    """Return why no machine could use what a field of a pool names, and what is expected; or ''."""
-    read = _logins_of if field == "pullSecret" else _certificates_of
+def put_stand_ins(document: dict[str, Any], added: Added) -> int:
+    """Add two bytes in the place of each secret; return how many more those have."""
+    if added.pull_secret:
+        _put_logins(document, "")
+    if added.trust_bundle:
+        _put_certificates(document, [""])
+    counts = (added.pull_secret, added.trust_bundle)
+    return sum(count - EMPTY_TEXT for count in counts if count)
+
+
+def measured(field: str, content: bytes) -> tuple[int, str]:
+    """
+    Return how many bytes of what is served hold what a field of a pool names: 0 if no machine could
+    use it, with why, and what is expected.
+    """
     try:
-        read(content)
+        if field == "pullSecret":
+            return _bytes_of(_put_logins, _logins_of(content), ""), ""
+        return _bytes_of(_put_certificates, _certificates_of(content), [""]), ""
     except InputError as error:
-        return error.problem + (f" ({error.hint})" if error.hint else "")
-    return ""
+        return 0, error.problem + (f" ({error.hint})" if error.hint else "")
+    except UnicodeEncodeError:
+        # JSON can spell half a character; no machine can be given one.
+        return 0, "holds text that is not Unicode"
+
+
+def _bytes_of(put: Callable[[dict[str, Any], Any], None], value: Any, empty: Any) -> int:
+    """Return how many bytes a value has where it is put in the place of `empty`."""
+    sizes = []
+    for one in (value, empty):
+        document: dict[str, Any] = {}
+        put(document, one)
+        sizes.append(len(encode_json(document, indent=2, ascii_only=False).encode()))
+    return sizes[0] - sizes[1] + EMPTY_TEXT
+
+
+def _put_logins(document: dict[str, Any], logins: object) -> None:
+    settings = _found(document, "fairlead", {})
+    settings[PULL_SECRET] = logins
+    settings.pop(PULL_SECRET_NAME, None)
+
+
+def _put_certificates(document: dict[str, Any], certificates: list[str]) -> None:
+    trusted = _found(document, "custom_ca_certs", [])
+    trusted += certificates
+    _found(document, "fairlead", {}).pop(TRUST_BUNDLE_NAME, None)
 
 
 def _found(document: dict[str, Any], name: str, empty: Any) -> Any:

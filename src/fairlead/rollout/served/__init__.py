@@ -1,0 +1,1 @@
+"""What machines are served, to a byte: node configs with what is added to them."""
