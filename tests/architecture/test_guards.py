@@ -349,6 +349,7 @@ DECISIONS = {
     "0068-a-control-plane-says-its-version.md": "3335ac6c60f9fe67",
     "0069-roles-bound-in-namespaces.md": "656a13210b16d5d0",
     "0070-a-changes-own-report-ends-it.md": "94dac654145091af",
+    "0071-judged-as-it-is-served.md": "7e2818cee059cc2a",
 }
 
 

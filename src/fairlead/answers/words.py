@@ -46,6 +46,8 @@ class WaitFor(enum.Enum):
     WINDOW = "OutsideWindow"
     HALT = "Halted"
     INPUT = "InputMissing"  # a file that a pool names is not there, or no use
+    TOO_LARGE = "PayloadTooLarge"  # what is wanted is more than a machine can be served
+    UNSERVED = "PayloadUnavailable"  # so is what new machines boot: none would come up
     PLAN = "PlanExceeded"
     REPAIR = "TooManyUnhealthy"  # autoRepair gave up
     IN_VAIN = "RepairedInVain"  # it gave up: one repair after the other, and no machine came up

@@ -9,7 +9,7 @@ which its last machine turned away.
 from collections.abc import Mapping
 
 from fairlead.controller.observe import Snapshot
-from fairlead.controller.revise import Wanted
+from fairlead.controller.revise import Wanted, too_large_for
 from fairlead.decision.decision import Decision, HoldPlatformChange, ReplaceMachines, Unknown
 from fairlead.inputs.leaf import Unusable
 from fairlead.revision.newest import with_newest
@@ -17,16 +17,37 @@ from fairlead.revision.revision import Revision
 from fairlead.rollout.leave import last_secrets
 from fairlead.rollout.record import PoolRecord
 from fairlead.rollout.secrets import Need, SecretPlan, TokenSecret, plan_secrets, served_anew
+from fairlead.rollout.served.config import is_about_size
 from fairlead.timeline.conditions import PoolFacts
 
 
 def needed_pairs(wanted: Wanted, facts: PoolFacts, desired: Revision | Unusable) -> dict[str, Need]:
     """Return every pair that something names, with what it stands for and what it serves."""
-    served = _served_otherwise(wanted, facts, desired)
+    served = _served_otherwise(wanted, facts.record, facts.decision, desired)
     return {
         name: Need(stands_for, served.get(name, stands_for))
         for name, stands_for in _named(wanted.seen, facts).items()
     }
+
+
+def unserved_of(
+    wanted: Wanted, record: PoolRecord, decision: Decision, desired: Revision | Unusable
+) -> str:
+    """Return why no machine can be served what it boots from when the pass is over, or ''."""
+    target = record.target
+    if target is None or wanted.is_leaving or (desired is target and _is_measured(wanted)):
+        return ""  # most pools: what is desired was found to fit
+    if not _is_measured(wanted):
+        noted = _noted_problem_of(wanted.seen.tokens.get(target.id))
+        return noted if is_about_size(noted) else ""
+    served = _served_otherwise(wanted, record, decision, desired).get(target.id, target)
+    too_large = too_large_for(wanted, served)
+    return too_large.text if too_large else ""
+
+
+def _is_measured(wanted: Wanted) -> bool:
+    """Say whether it is known how large secrets are."""
+    return wanted.seen.documents.resolved.added.is_known
 
 
 def _named(seen: Snapshot, facts: PoolFacts) -> dict[str, Revision]:
@@ -45,28 +66,31 @@ def _named(seen: Snapshot, facts: PoolFacts) -> dict[str, Revision]:
 
 
 def _served_otherwise(
-    wanted: Wanted, facts: PoolFacts, desired: Revision | Unusable
+    wanted: Wanted, record: PoolRecord, decision: Decision, desired: Revision | Unusable
 ) -> dict[str, Revision]:
     """Return the pairs whose machines get other inputs than the name of the pair stands for."""
-    tokens, target, decision = wanted.seen.tokens, facts.record.target, facts.decision
+    tokens, target = wanted.seen.tokens, record.target
     if wanted.is_leaving:
         return {name: token.served for name, token in tokens.items()}
     if target is None:
         return {}
     if isinstance(decision, HoldPlatformChange) and isinstance(desired, Revision):
-        if refreshes(wanted, facts.record):
+        if refreshes(wanted, record):
             return {target.id: desired}
         # A rollout under way gives all its machines the same.
-        newest = target if facts.record.is_rolling else with_newest(target, desired.leaves)
+        newest = target if record.is_rolling else with_newest(target, desired.leaves)
         return {target.id: newest}
-    if target.id in tokens and _is_undecided(decision, facts.record):
+    if target.id in tokens and _is_undecided(decision, record):
         return {target.id: tokens[target.id].served}
     return {}
 
 
 def refreshes(wanted: Wanted, record: PoolRecord) -> bool:
     """Say whether new machines get what is held: by choice, or because nothing else works."""
-    token = wanted.seen.tokens.get(record.target.id) if record.target else None
+    target = record.target
+    if target is not None and record.held and too_large_for(wanted, target):
+        return True  # also in the midst of a rollout, which ends in no other way
+    token = wanted.seen.tokens.get(target.id) if target else None
     wants = wanted.policy.refreshes or bool(_problem_of(token))
     return wants and not record.is_rolling
 
@@ -103,4 +127,10 @@ def problem_after(seen: Snapshot, needed: Mapping[str, Need], record: PoolRecord
 
 
 def _problem_of(token: TokenSecret | None) -> str:
+    noted = _noted_problem_of(token)
+    # The service was asked once; how large it is now is known of every pass.
+    return "" if is_about_size(noted) else noted
+
+
+def _noted_problem_of(token: TokenSecret | None) -> str:
     return (token.unserved or token.problem) if token else ""

@@ -13,6 +13,7 @@ from typing import Any
 from fairlead.answers.wait import Wait
 from fairlead.answers.words import Strategy, WaitFor
 from fairlead.controller.observe import Snapshot
+from fairlead.decision.decision import Decision
 from fairlead.errors import InputError
 from fairlead.inputs.declared import declared_pool
 from fairlead.inputs.leaf import Leaves, Problem, Unusable
@@ -28,6 +29,7 @@ from fairlead.rollout.adoption import lacking_in
 from fairlead.rollout.edge import no_way_to_replace
 from fairlead.rollout.policy import Policy, policy_of
 from fairlead.rollout.record import PoolRecord
+from fairlead.rollout.served.config import TooLarge, too_large_in, why_too_large
 from fairlead.rollout.situation import Situation, scales
 from fairlead.rollout.window import FindZone, utc_only
 
@@ -41,8 +43,9 @@ class Wanted:
     machines. platform: None if its document cannot be used; then what it refreshes in place stays
     as it is. problems: why settings cannot be used, or ''. is_stopped: the kill switch, also in a
     document that is unusable. unagreed: why what the owner asked for last does not begin until
-    they plan again. control_plane: what versions are held against in each pass, or None. skew: how
-    the version that is declared goes beyond it, or ''.
+    they plan again. unserved: why no machine can be served what it boots from, or ''.
+    control_plane: what versions are held against in each pass, or None. skew: how the version that
+    is declared goes beyond it, or ''.
     """
 
     seen: Snapshot
@@ -55,6 +58,7 @@ class Wanted:
     problems: str
     is_stopped: bool
     unagreed: tuple[Wait, ...] = ()
+    unserved: str = ""
     control_plane: ControlPlane | None = None
     skew: str = ""
 
@@ -116,7 +120,7 @@ def revision_wanted(wanted: Wanted, force: str) -> Revision | Unusable:
         return wanted.leaves
     record = wanted.seen.record
     try:
-        return revision_of(
+        found = revision_of(
             wanted.leaves,
             content=wanted.policy.content,
             scheme=wanted.seen.code.scheme,
@@ -125,14 +129,29 @@ def revision_wanted(wanted: Wanted, force: str) -> Revision | Unusable:
         )
     except InputError as error:
         return Unusable((Problem(error.field, error.problem),))
+    too_large = too_large_for(wanted, found)
+    return Unusable((too_large,)) if too_large else found
 
 
-def input_waits(wanted: Wanted) -> tuple[Wait, ...]:
-    """Return that a pool waits for what a name in its document points to."""
-    problem = wanted.seen.documents.resolved.problem
-    if not problem or wanted.is_leaving:
+def too_large_for(wanted: Wanted, revision: Revision) -> TooLarge | None:
+    """Return that a machine of this pool cannot be served this revision: it is too large."""
+    if wanted.is_leaving:
+        return None
+    settings, added = wanted.policy.settings, wanted.seen.documents.resolved.added
+    return why_too_large(revision.node_config, revision.leaves, settings, added)
+
+
+def input_waits(wanted: Wanted, decision: Decision) -> tuple[Wait, ...]:
+    """Return that a pool waits for what a name in its document points to, or for less to serve."""
+    if wanted.is_leaving:
         return ()
-    return (Wait(wait_for=WaitFor.INPUT, says=problem),)
+    if problem := wanted.seen.documents.resolved.problem:
+        return (Wait(wait_for=WaitFor.INPUT, says=problem),)
+    too_large = too_large_in(decision)
+    # Where what machines boot is too large, too, that is a gate of its own.
+    if too_large is None or wanted.unserved:
+        return ()
+    return (Wait(wait_for=WaitFor.TOO_LARGE, says=too_large.text),)
 
 
 def situation_of(wanted: Wanted, record: PoolRecord) -> Situation:
@@ -152,6 +171,7 @@ def situation_of(wanted: Wanted, record: PoolRecord) -> Situation:
         unagreed=wanted.unagreed,
         is_stopped=wanted.is_stopped,
         halted=_halted(wanted, record),
+        unserved=wanted.unserved,
         forgiven=record.forgiven,
         is_leaving=wanted.is_leaving,
         edge_makes=wanted.edge_makes,

@@ -9,7 +9,12 @@ from fairlead.answers.words import GAVE_UP, Strategy, WaitFor
 from fairlead.controller.observe import Snapshot
 from fairlead.controller.pairs import refreshes
 from fairlead.controller.pointers import judged
-from fairlead.controller.revise import Wanted, adoption_waits, input_waits, situation_of
+from fairlead.controller.revise import (
+    Wanted,
+    adoption_waits,
+    input_waits,
+    situation_of,
+)
 from fairlead.controller.template import template_of
 from fairlead.decision.decision import Decision
 from fairlead.inputs.leaf import Unusable
@@ -42,7 +47,7 @@ def facts_after(
     situation = situation if record is known else situation_of(wanted, record)
     template = template_of(wanted, record, situation)
     record, plan, progress = _planned(wanted, record, situation, template)
-    waits = input_waits(wanted) + adoption_waits(wanted, record) + waits
+    waits = input_waits(wanted, decision) + adoption_waits(wanted, record) + waits
     return PoolFacts(
         decision=decision,
         record=_with_repairs(record, plan),
@@ -51,6 +56,7 @@ def facts_after(
         progress=progress,
         machines=plan.after,
         waits=_all_waits(waits + plan.waits, record, template),
+        pinned_problem=wanted.unserved,
         refreshes=refreshes(wanted, record),
         in_place=wanted.policy.strategy is Strategy.IN_PLACE,
         problems=wanted.problems,

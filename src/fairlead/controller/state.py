@@ -20,6 +20,7 @@ def state_of(facts: PoolFacts) -> PoolState:
         (isinstance(facts.decision, Unknown) or bool(facts.problems), PoolState.BLOCKED),
         (WaitFor.HALT in waiting and facts.is_replacing, PoolState.BLOCKED),
         (not waiting.isdisjoint(GAVE_UP), PoolState.BLOCKED),
+        (WaitFor.UNSERVED in waiting, PoolState.BLOCKED),
         (gate is not None and gate.wait_for in HOLDS, PoolState.HELD),
         (record.target is None, PoolState.NEW),
         (record.is_rolling and _is_superseding(facts), PoolState.SUPERSEDING),

@@ -15,7 +15,7 @@ from fairlead.answers.words import WaitFor
 from fairlead.controller.adopt import with_adoption
 from fairlead.controller.conclude import shown_with, status_of, told, wake_of
 from fairlead.controller.observe import Snapshot
-from fairlead.controller.pairs import needed_pairs, problem_after, secrets_for
+from fairlead.controller.pairs import needed_pairs, problem_after, secrets_for, unserved_of
 from fairlead.controller.pointers import begun_with, overdue_of, pointers_of
 from fairlead.controller.revise import Wanted, revise, situation_of
 from fairlead.controller.roll import facts_after
@@ -76,10 +76,13 @@ def _facts_of(
     desired: Revision | Unusable,
 ) -> tuple[PoolFacts, Plan]:
     """Return the pool once what was decided is begun, and what a rollout would do."""
+    if unserved := unserved_of(wanted, record, decision, desired):
+        wanted = replace(wanted, unserved=unserved)
     settled, situation = decision, situation_of(wanted, record)
     begun, shown = start(decision, record, situation, approved)
     if begun is not record and begun.target:
         begun, settled = begun_with(wanted, begun, begun.target, desired)
+        wanted = replace(wanted, unserved=unserved_of(wanted, begun, settled, desired))
     elif unagreed := _unagreed(decision, shown):
         wanted = replace(wanted, unagreed=unagreed)
         situation = situation_of(wanted, record)
@@ -100,7 +103,8 @@ def _with_secrets(
     wanted: Wanted, facts: PoolFacts, desired: Revision | Unusable
 ) -> tuple[PoolFacts, SecretPlan]:
     needed = needed_pairs(wanted, facts, desired)
-    if problem := problem_after(wanted.seen, needed, facts.record):
+    problem = problem_after(wanted.seen, needed, facts.record)
+    if problem and not facts.pinned_problem:
         facts = replace(facts, pinned_problem=problem)
     return facts, secrets_for(wanted, facts, needed)
 

@@ -26,7 +26,8 @@ REASON = "repair: "
 
 def repair_steps(situation: Situation, staying: Iterable[Machine]) -> list[RemoveMachine]:
     """Return the steps that take away what died, within what the owner lets repair do."""
-    if not situation.policy.auto_repair or situation.halted:
+    # What takes the place of a machine would not come up.
+    if not situation.policy.auto_repair or situation.halted or situation.unserved:
         return []
     failures = _failures(situation, staying)
     if len(failures) > _most(situation) or len(situation.repaired) >= MOST_REPAIRS:

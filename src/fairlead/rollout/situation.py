@@ -28,8 +28,9 @@ class Situation:
     replaced. asked_by: who asked for the target; declared_by: who asked for what is declared now.
     bound: the plan that must not be exceeded. unagreed: what a newer intent of the owner waits for,
     until they plan again. is_stopped: the kill switch. halted: why the rollout halted, or ''.
-    forgiven: machines whose failure counts no more. is_leaving: the pool was deleted.
-    edge_makes: the edge makes as many machines as are wanted, and removes the others.
+    unserved: why no machine can be served what it boots from, or ''. forgiven: machines whose
+    failure counts no more. is_leaving: the pool was deleted. edge_makes: the edge makes as many
+    machines as are wanted, and removes the others.
     lacking: machines that are replaced although they have the target, since they lack a fix;
     adoption: on whose request. is_blind: what is published cannot be read. repaired: machines that
     were repaired in a row, the first at repairing_since, while none came up.
@@ -48,6 +49,7 @@ class Situation:
     unagreed: tuple[Wait, ...] = ()
     is_stopped: bool = False
     halted: str = ""
+    unserved: str = ""
     forgiven: tuple[str, ...] = ()
     is_leaving: bool = False
     edge_makes: bool = False
@@ -106,8 +108,9 @@ def gate_waits(situation: Situation) -> tuple[Wait, ...]:
     """
     Return what keeps machines from being replaced at all.
 
-    Stop, pause, halt, window; and that the owner asked for something else meanwhile, which must be
-    shown first: nobody wants the target any more.
+    Stop, pause, halt, window; that no machine would come up in the place of another; and that the
+    owner asked for something else meanwhile, which must be shown first: nobody wants the target any
+    more.
     """
     policy, now = situation.policy, situation.now
     waits = []
@@ -120,6 +123,8 @@ def gate_waits(situation: Situation) -> tuple[Wait, ...]:
         waits.append(Wait(wait_for=WaitFor.PAUSE, says="the pool is paused", until=pause.until))
     if cause := situation.halted or degradation_of(situation.machines, situation.forgiven):
         waits.append(Wait(wait_for=WaitFor.HALT, says=cause))
+    if situation.unserved:
+        waits.append(Wait(wait_for=WaitFor.UNSERVED, says=situation.unserved))
     if not fits(policy.windows, now, policy.estimate):
         says = "no window is open long enough to replace a machine"
         waits.append(

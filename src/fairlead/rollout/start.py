@@ -34,6 +34,10 @@ NEW_POOL = "the pool is new"
 # What keeps a pool without machines from taking a revision: it disturbs nobody, so no window.
 ADOPTION_GATES = (WaitFor.STOP, WaitFor.PAUSE)
 
+# What a further target may mend: a halt, or a machine that failed on the way; a target that no
+# machine can be served.
+MENDED = (WaitFor.HALT, WaitFor.UNSERVED)
+
 
 def start(
     decision: Decision, record: PoolRecord, situation: Situation, approved: Approval | None
@@ -89,8 +93,7 @@ def _replaced(
             target=target.id,
         ),
     )
-    # A halt, or a machine that failed on the way, is what a further target may mend.
-    waits = tuple(wait for wait in gate_waits(situation) if wait.wait_for is not WaitFor.HALT)
+    waits = tuple(wait for wait in gate_waits(situation) if wait.wait_for not in MENDED)
     if approved and (excess := exceeds(shown, approved)):
         waits = (*waits, Wait(wait_for=WaitFor.PLAN, says=f"{excess}; plan again"))
     if waits:

@@ -25,6 +25,7 @@ OBSTACLES = (
     WaitFor.STOP,
     WaitFor.HALT,
     WaitFor.PAUSE,
+    WaitFor.UNSERVED,
     WaitFor.WINDOW,
     WaitFor.PLAN,
     WaitFor.OWNER,
@@ -135,6 +136,8 @@ def _removals(thought: Thought) -> list[RemoveMachine]:
 def _why_not(thought: Thought) -> str:
     if not thought.policy.auto_repair:
         return ", and autoRepair is off"
+    if any(wait.wait_for is WaitFor.UNSERVED for wait in thought.waits):
+        return " for now"
     gave_up = (wait.says for wait in thought.waits if wait.wait_for in GAVE_UP)
     return next((f": {says}" for says in gave_up), "")
 
@@ -143,7 +146,11 @@ def _stays(machine: Machine, seen: Snapshot, thought: Thought, now: datetime) ->
     held = record_after(seen, thought).held
     if failure := failure_of(machine, thought.policy, now):
         said = f"{machine.name} failed: {failure}; nothing replaces it{_why_not(thought)}."
-        return f"{said} fairlead machine delete {machine.name} lets its pool make another."
+        delete = f"fairlead machine delete {machine.name} lets its pool make another"
+        unserved = (wait.says for wait in thought.waits if wait.wait_for is WaitFor.UNSERVED)
+        if says := next(unserved, ""):
+            return f"{said} Another would not come up: {says}. Once it is smaller, {delete}."
+        return f"{said} {delete}."
     if held and machine.booted not in ("", machine.revision):
         return f"{machine.name} stays: it booted with platform changes that its siblings wait for."
     if held:

@@ -16,7 +16,11 @@ HELD_WORDS = {
     WaitFor.PAUSE: ("paused", "until the pause ends"),
     WaitFor.WINDOW: ("outside its window", "until it opens"),
     WaitFor.PLAN: ("not approved", "until it is planned again"),
+    WaitFor.UNSERVED: ("blocked", "until its machines can be served what they boot from"),
 }
+
+# What machines would be served is too large.
+OF_SIZE = (WaitFor.TOO_LARGE, WaitFor.UNSERVED)
 
 
 def summary_of(pool: PoolAnswer, plan: Plan, now: datetime) -> str:
@@ -45,7 +49,7 @@ def _leaving_summary(pool: PoolAnswer) -> str:
 
 
 def _blocked_summary(pool: PoolAnswer) -> str:
-    told = (wait.says for wait in pool.waits if wait.wait_for in GAVE_UP)
+    told = (wait.says for wait in pool.waits if wait.wait_for in (*GAVE_UP, *OF_SIZE))
     return f"blocked: {next(told, 'no machine will be replaced')}"
 
 

@@ -21,6 +21,8 @@ PERSONAL = (
     WaitFor.HALT,
     WaitFor.PAUSE,
     WaitFor.INPUT,
+    WaitFor.TOO_LARGE,
+    WaitFor.UNSERVED,
     WaitFor.PLAN,
     WaitFor.OWNER,
 )

@@ -62,6 +62,18 @@ def _from_input(stuck: Stuck) -> tuple[Way, ...]:
     return (Way(command=command, says="names the file; once it can be used, the pool goes on"),)
 
 
+def _from_size(stuck: Stuck) -> tuple[Way, ...]:
+    less = apply_way("with less in it: large files belong into the image")
+    platform = Way(
+        command="fairlead platform set LEAF=VALUE", says="less of what the platform adds"
+    )
+    named = Way(
+        command=f"fairlead explain {stuck.pool.name}",
+        says="names the largest parts; a smaller secret under the same name ends it, too",
+    )
+    return (less, platform, named)
+
+
 def _from_owner(stuck: Stuck) -> tuple[Way, ...]:
     return (_delete(next(iter(stuck.plan.machines), ""), "the pool makes another"),)
 
@@ -101,6 +113,8 @@ _WAYS: dict[WaitFor, Callable[[Stuck], tuple[Way, ...]]] = {
     WaitFor.PAUSE: _from_pause,
     WaitFor.INPUT: _from_input,
     WaitFor.PLAN: _from_plan,
+    WaitFor.TOO_LARGE: _from_size,
+    WaitFor.UNSERVED: _from_size,
     WaitFor.OWNER: _from_owner,
     WaitFor.LEAVE: _from_drain,
     WaitFor.EDGE: _from_edge,

@@ -39,7 +39,14 @@ LONGEST_MESSAGE = 3000
 MOST_WAITS = 5
 
 # Waits that hold a whole rollout; they give the reason, the others only the message.
-GATES = (WaitFor.STOP, WaitFor.HALT, WaitFor.PAUSE, WaitFor.WINDOW, WaitFor.PLAN)
+GATES = (
+    WaitFor.STOP,
+    WaitFor.HALT,
+    WaitFor.PAUSE,
+    WaitFor.UNSERVED,
+    WaitFor.WINDOW,
+    WaitFor.PLAN,
+)
 BRAKES = (WaitFor.STOP, WaitFor.PAUSE)
 
 
