@@ -1,5 +1,6 @@
 """
-Pools that hold more than a machine can be served: told, with a way out that is followed to rest.
+Pools that hold more than a machine can be served: refused, and where they slip through, told, with
+a way out that is followed to rest.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from fairlead.answers.pool import PoolAnswer, PoolDetail
 from fairlead.answers.words import Phase
 from fairlead.controller.observe import observe
 from fairlead.controller.think import think
+from fairlead.errors import InputError
+from fairlead.proposal.propose import propose
 from fairlead.rollout.machines import NodeSettings
 from fairlead.rollout.served.config import served_bytes
 from fairlead.rollout.served.pool_secrets import Added
@@ -53,6 +56,12 @@ def login_up_to(count: int, pool: Any, platform: Any = None) -> Added:
     return Added(pull_secret=count - smallest + 2)
 
 
+def refusal(world: SimWorld, *documents: Any) -> InputError:
+    with pytest.raises(InputError) as refused:
+        propose(world.world(), documents, world.clock.now)
+    return refused.value
+
+
 def told(world: SimWorld) -> PoolDetail:
     seen = observe(POOL, world.world())
     machines = [machine_answer(machine) for machine in world.living.values()]
@@ -61,6 +70,61 @@ def told(world: SimWorld) -> PoolDetail:
 
 def waits(pool: PoolAnswer) -> list[str]:
     return [wait.wait_for.value for wait in pool.waits]
+
+
+def test_a_document_may_ask_for_as_much_as_can_be_served_and_not_for_one_byte_more() -> None:
+    world = settled_world()
+    document = pool_document(config=config(1_500_000))
+    most = login_up_to(MOST - 1_400_000, document)
+    world.added = replace(most, trust_bundle=1_400_000 - 33)
+    assert propose(world.world(), [document], world.clock.now).plans
+
+    world.added = replace(most, trust_bundle=1_400_000 - 32)
+    error = refusal(world, document)
+
+    assert error.field == "spec.config.files./etc/big"
+    assert error.problem == (
+        "workers: the node config has 4161537 bytes, at most 4161536 can be served: "
+        "config.files./etc/big has 1500025 bytes, the trust bundle 1399968, the pull secret 1260990"
+    )
+    assert error.hint == "put large files into the image, or have less of the parts that are named"
+
+
+def test_a_new_pool_that_no_machine_could_be_served_is_refused() -> None:
+    world = SimWorld()
+    world.added = login_up_to(MOST + 1, LARGE_POOL)
+
+    error = refusal(world, LARGE_POOL, platform_document())
+
+    assert error.problem.startswith("workers: the node config has 4161537 bytes, at most 4161536 ")
+
+
+def test_a_platform_that_would_push_a_pool_over_is_refused_with_the_pools_name() -> None:
+    world = settled_world(config=LARGE)
+    world.added = login_up_to(MOST - 1_000, LARGE_POOL)
+    small = platform_document(cloudConfig="x" * 500)
+    large = platform_document(cloudConfig="x" * 1_000)
+    assert propose(world.world(), [small], world.clock.now).plans
+
+    error = refusal(world, large)
+
+    assert error.problem.startswith("workers: the node config has 41615")
+    assert error.field == "spec"
+
+
+def test_a_pool_that_is_too_large_already_goes_on_scales_and_may_shrink() -> None:
+    world = settled_world(config=LARGE)
+    world.added = login_up_to(MOST + 10_000, LARGE_POOL)
+
+    for document in (
+        pool_document(config=LARGE, replicas=4),
+        pool_document(config=config(285_000)),
+        platform_document(controlPlaneImage=None),
+    ):
+        assert propose(world.world(), [document], world.clock.now).plans
+    larger = refusal(world, pool_document(config=config(295_000)))
+    assert larger.field == "spec.pullSecret.name"
+    assert refusal(world, platform_document(cloudConfig="x")).problem.startswith("workers: ")
 
 
 def grown(**spec: Any) -> SimWorld:
@@ -108,6 +172,7 @@ def test_a_secret_that_grew_replaces_nobody_and_is_named_with_the_way_out(conten
 def test_an_owner_who_declares_less_is_rolled_out_although_nothing_could_be_served() -> None:
     world = grown()
 
+    assert propose(world.world(), [pool_document(config=SMALL)], world.clock.now).plans
     edit(world, config=SMALL)
     world.settle()
 

@@ -34,6 +34,7 @@ from fairlead.inputs.leaf import Json, Leaves, Unusable
 from fairlead.inputs.parse import NodePool
 from fairlead.proposal.amounts import beyond_capacity
 from fairlead.proposal.complaint import refuse
+from fairlead.proposal.growth import refuse_growth
 from fairlead.proposal.judge import NODE_POOL, PLATFORM_CONFIG, judge, title_of
 from fairlead.proposal.plan import once_there, record_after, whole_plan_of
 from fairlead.proposal.versions import skewed
@@ -41,6 +42,7 @@ from fairlead.rollout.adoption import why_stopped
 from fairlead.rollout.approval import Approval, approval_of
 from fairlead.rollout.edge import no_way_to_replace
 from fairlead.rollout.record import PoolRecord
+from fairlead.rollout.served.config import TooLarge, too_large_in
 
 BASE_DIGITS = 16
 
@@ -143,6 +145,7 @@ def propose(
         plans.append(whole_plan_of(seen, thought, now, before))
         records[pool] = record_after(seen, thought)
         seen, thought = once_there(seen, thought, now)
+        refuse_growth(world, pool, too_large_in(thought.decision), before, now)
         _refuse_unusable(thought, seen)
         if approval := _approval_for(seen, thought):
             rollouts[pool] = approval
@@ -168,17 +171,23 @@ def _plan_beside(
     Return what another platform does to a pool that no document declares.
 
     documents: those in force, and the platform's. records: takes what will be remembered of it.
+    Raises InputError if it makes the pool too large to be served.
     """
     in_force, platform = documents
 
-    def plan() -> Plan:
+    def plan() -> tuple[Plan, TooLarge | None]:
         seen = observe(pool, world, world.pools.documents_with(in_force.pool, platform))
         thought = think(seen, now)
         records[pool] = record_after(seen, thought)
-        return whole_plan_of(seen, thought, now, in_force)
+        return whole_plan_of(seen, thought, now, in_force), too_large_in(thought.decision)
 
     found = attempt(plan)
-    return failed_plan(pool, found) if isinstance(found, Failed) else found
+    if isinstance(found, Failed):
+        return failed_plan(pool, found)
+    plan_of_it, too_large = found
+    # Refused is a document of the platform, whatever of the pool is the largest part.
+    refuse_growth(world, pool, too_large and replace(too_large, field="spec"), in_force, now)
+    return plan_of_it
 
 
 def _known(world: World, documents: Sequence[Json]) -> dict[str, PoolDocuments]:
@@ -351,6 +360,8 @@ def _refuse_unusable(thought: Thought, seen: Snapshot) -> None:
     _refuse_fix(seen, thought)
     if not isinstance(thought.decision, Unknown) or seen.documents.resolved.problem:
         return
+    if too_large_in(thought.decision):
+        return  # no larger than what is in force
     first = thought.decision.unusable.problems[0]
     if first.field.startswith("spec"):
         raise InputError(first.text, field=first.field)
