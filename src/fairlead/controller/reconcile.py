@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from fairlead.answers.event import Event
 from fairlead.controller.attempt import Failed, attempt
 from fairlead.controller.observe import Snapshot, World, observe
 from fairlead.controller.think import think
@@ -57,15 +58,27 @@ def reconcile(
     # written first would hide what it should have told. The record before any machine moves: a
     # failure that was seen must be remembered before its machine is gone. Record and status are
     # one write: where writes are dear, both are parts of one object.
-    world.journal.append(event for event in thought.events if event.kind not in MACHINE_KINDS)
+    early, late = _told_in_turn(thought)
+    world.journal.append(early)
     if thought.record or (thought.status and not thought.is_over):
         world.pools.write_outcome(pool, thought.record, thought.status)
     made = carry_out(thought.then, hands)
-    moved = [event for event in thought.events if event.kind in MACHINE_KINDS]
-    world.journal.append([*moved, *creations_of(pool, made, thought.cause, now)])
+    world.journal.append([*late, *creations_of(pool, made, thought.cause, now)])
     if thought.is_over:
         world.pools.forget_pool(pool)
     return thought.wake
+
+
+def _told_in_turn(thought: Thought) -> tuple[list[Event], list[Event]]:
+    """
+    Return what is told before the steps that follow the record, and what is told after them.
+
+    What happens to machines is told once the steps are done that do it, and a pool's end under the
+    number that its record keeps. Where nothing is left to do, all of it is told with the record.
+    """
+    later = MACHINE_KINDS if thought.then or thought.is_over else ()
+    early = [event for event in thought.events if event.kind not in later]
+    return early, [event for event in thought.events if event.kind in later]
 
 
 def preview(pool: str, world: World, now: datetime) -> Thought:
