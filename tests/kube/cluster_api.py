@@ -21,6 +21,8 @@ from fairlead.errors import ConflictError, FairleadError
 from fairlead.kube.answer import Object
 from fairlead.kube.client import KubeClient, connect
 from fairlead.kube.definitions.crd import definitions, manifest_of
+from fairlead.kube.informer import Informer, Selection
+from fairlead.kube.queue import WorkQueue
 from fairlead.kube.resource import CLUSTERS, MACHINES, NODES, SECRETS, Resource
 from kube.built_tools import module_of
 from kube.cluster import LOOPBACK, TestCluster, free_port
@@ -35,6 +37,10 @@ CRDS = Resource(
 GROUP = "infra.test.fairlead.dev"
 VERSION = "v1beta2"
 FINALIZER = "test.fairlead.dev/machine"
+
+# Seconds between two looks at a machine that waits for what nobody tells.
+AGAIN_S = 0.1
+
 BOOTED_FROM = "test.fairlead.dev/booted-from"
 
 TEST_CLUSTERS = Resource(GROUP, VERSION, "testclusters", "TestCluster")
@@ -127,15 +133,21 @@ def _hook(hook: Object, port: int, authority: str) -> Object:
 class Provider:
     """Infrastructure for tests. A machine is ready `boot_s` seconds after it was given power."""
 
-    looks_every_s = 0.1
+    # Machines that it works on at once.
+    workers = 1
 
     def __init__(self, cluster: TestCluster, namespace: str, boot_s: float = 0.2) -> None:
         self._client = connect(cluster.admin)
         self._namespace = namespace
         self._boot_s = boot_s
         self._born: dict[str, float] = {}
-        self._is_stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._queue = WorkQueue()
+        self._following = Informer(
+            *(self._client, TEST_MACHINES, self._look, lambda _: None), Selection(namespace)
+        )
+        self._threads = [
+            threading.Thread(target=self._work, daemon=True) for _ in range(self.workers)
+        ]
         # Names of machines that never become ready.
         self.silent: set[str] = set()
         self.is_silent = False
@@ -210,27 +222,43 @@ class Provider:
 
     def start(self) -> None:
         """Give machines power from here on."""
-        self._thread.start()
+        self._following.start()
+        for thread in self._threads:
+            thread.start()
 
     def stop(self) -> None:
         """Do nothing any more."""
-        self._is_stopping.set()
-        self._thread.join(30)
+        self._following.stop()
+        self._queue.close()
+        for thread in self._threads:
+            thread.join(30)
         self._client.close()
 
-    def _run(self) -> None:
-        while not self._is_stopping.wait(self.looks_every_s):
-            with contextlib.suppress(FairleadError):
-                for machine in self._client.list_all(TEST_MACHINES, self._namespace)[0]:
-                    with contextlib.suppress(ConflictError):
-                        self._step(machine)
+    def _look(self, machine: Object) -> None:
+        self._queue.add(machine["metadata"]["name"])
 
-    def _step(self, machine: Object) -> None:
-        metadata = machine["metadata"]
-        if "deletionTimestamp" in metadata:
+    def _work(self) -> None:
+        while (name := self._queue.take()) is not None:
+            try:
+                again_s = self._step(name)
+            except FairleadError:  # somebody else wrote it, or the server is away
+                again_s = AGAIN_S
+            finally:
+                self._queue.done(name)
+            if again_s is not None:
+                self._queue.add_later(name, again_s)
+
+    def _step(self, name: str) -> float | None:
+        """Do what is next for a machine; return when to look again if nobody writes it."""
+        machine = self._following.find(self._namespace, name)
+        if machine is None:
+            return None
+        if "deletionTimestamp" in machine["metadata"]:
             self._take_away(machine)
-        elif not (machine.get("status") or {}).get("initialization", {}).get("provisioned"):
-            self._bring_up(machine)
+            return None
+        if (machine.get("status") or {}).get("initialization", {}).get("provisioned"):
+            return None
+        return self._bring_up(machine)
 
     def _take_away(self, machine: Object) -> None:
         metadata = machine["metadata"]
@@ -238,28 +266,32 @@ class Provider:
         self._client.delete(NODES, metadata["name"])
         self._born.pop(metadata["name"], None)
         kept = [one for one in metadata.get("finalizers", ()) if one != FINALIZER]
-        self._client.replace(
-            TEST_MACHINES, {**machine, "metadata": {**metadata, "finalizers": kept}}
-        )
+        if kept != metadata.get("finalizers", []):
+            self._client.replace(
+                TEST_MACHINES, {**machine, "metadata": {**metadata, "finalizers": kept}}
+            )
 
-    def _bring_up(self, machine: Object) -> None:
+    def _bring_up(self, machine: Object) -> float | None:
         metadata = machine["metadata"]
         name = metadata["name"]
         owners = [one for one in metadata.get("ownerReferences", ()) if one["kind"] == "Machine"]
         owner = self._client.find(MACHINES, owners[0]["name"], self._namespace) if owners else None
-        told = (owner or {}).get("spec", {}).get("bootstrap", {}).get("dataSecretName", "")
-        secret = self._client.find(SECRETS, told, self._namespace) if told else None
-        if owner is None or secret is None:
-            return
+        if owner is None:
+            return AGAIN_S
         if name not in self._born:
+            told = owner["spec"]["bootstrap"].get("dataSecretName", "")
+            secret = self._client.find(SECRETS, told, self._namespace) if told else None
+            if secret is None:
+                return AGAIN_S
             user_data = base64.b64decode(secret["data"]["value"])
             self._power_on(machine, told, user_data)
             self.start_machine(owner, user_data)
-            return
+            return self._boot_s
+        waits = self._born[name] + self._boot_s - time.monotonic()
+        if waits > 0:
+            return waits
         is_quiet = self.is_silent or name in self.silent
-        if is_quiet or time.monotonic() - self._born[name] < self._boot_s:
-            return
-        self._join(machine, owner)
+        return AGAIN_S if is_quiet or not self._join(machine, owner) else None
 
     def _power_on(self, machine: Object, told: str, user_data: bytes) -> None:
         metadata = machine["metadata"]
@@ -267,20 +299,22 @@ class Provider:
         annotations = {**(metadata.get("annotations") or {}), BOOTED_FROM: booted}
         finalizers = [*metadata.get("finalizers", []), FINALIZER]
         changed = {**metadata, "annotations": annotations, "finalizers": finalizers}
-        self._client.replace(TEST_MACHINES, {**machine, "metadata": changed})
+        written = self._client.replace(TEST_MACHINES, {**machine, "metadata": changed})
+        self._following.note_written(written)
         self._born[metadata["name"]] = time.monotonic()
 
-    def _join(self, machine: Object, owner: Object) -> None:
+    def _join(self, machine: Object, owner: Object) -> bool:
         name = machine["metadata"]["name"]
         identity = f"test://{name}"
         if not self.is_node(owner, identity):
-            return
+            return False
         written = self._client.replace(
             TEST_MACHINES, {**machine, "spec": {**machine["spec"], "providerID": identity}}
         )
         addresses = [{"type": "InternalIP", "address": LOOPBACK}]
         status = {"initialization": {"provisioned": True}, "addresses": addresses}
         self._client.replace(TEST_MACHINES, {**written, "status": status}, "status")
+        return True
 
     def _declare(
         self, resource: Resource, spec: Object, initialization: Object, more: Object | None = None
