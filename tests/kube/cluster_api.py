@@ -440,8 +440,9 @@ def log_of(cluster: TestCluster) -> Path:
 
 def install_all(cluster: TestCluster, *words: str) -> None:
     """Start what a server with Cluster API needs; words: what its core is told beside ours."""
-    # Nodes here are objects without a kubelet: nobody renews their leases.
-    cluster.start_controller_manager("*,-node-lifecycle-controller")
+    # Nodes here are objects without a kubelet: nobody renews their leases, and nobody reads for how
+    # long it may keep what it read, which is written to every node as they become more.
+    cluster.start_controller_manager("*,-node-lifecycle-controller,-ttl-controller")
     admin = connect(cluster.admin)
     for definition in definitions():
         admin.apply(CRDS, manifest_of(definition))
