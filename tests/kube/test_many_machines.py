@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from fairlead.kube.resource import NODES
-from kube.cluster_api import IN_HASTE
 from kube.fleet import Fleet
 from kube.kwok_fleet import roll_all, running_kwok_fleet
 
@@ -19,7 +18,7 @@ DEADLINE_S = 600.0  # of each of the two halves; other tests run beside it
 def test_a_hundred_machines_roll_within_their_budgets_and_every_step_is_told(
     tmp_path: Path,
 ) -> None:
-    with running_kwok_fleet(tmp_path / "many", IN_HASTE) as fleet:
+    with running_kwok_fleet(tmp_path / "many") as fleet:
         rolled = roll_all(fleet, POOLS, REPLICAS, DEADLINE_S)
 
         versions = versions_of_nodes(fleet)
