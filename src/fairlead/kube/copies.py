@@ -156,8 +156,8 @@ class Copies:
         return self._look.find_listed(resource, name) if self._look else None
 
     def is_leaving(self, pool: str) -> bool:
-        """Say whether a pool was deleted, and is there until all of it is gone."""
-        found = self.find(NODE_POOLS, *split(pool))
+        """Say whether a pool is known to be deleted, and there until all of it is gone."""
+        found = self.find(NODE_POOLS, *split(pool)) if NODE_POOLS in self._informers else None
         return found is not None and "deletionTimestamp" in found["metadata"]
 
     def read_if_stays(self, pool: str, read: Callable[[], Read]) -> Read | None:

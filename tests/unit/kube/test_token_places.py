@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from fairlead.errors import InputError
 from fairlead.inputs.platform_inputs import Stub
 from fairlead.kube.answer import Change, Object
 from fairlead.kube.copies import Copies
@@ -186,3 +187,9 @@ def test_of_two_secrets_of_one_token_the_one_that_stays_is_found(
 def test_tokens_of_a_secret_are_texts() -> None:
     for data in DAMAGED:
         assert KubeSecrets.tokens_in(None, {"data": data}) == ()  # type: ignore[arg-type]
+
+
+def test_a_payload_service_that_cannot_read_a_pools_tokens_says_so(tokens: Tokens) -> None:
+    # It follows no pools, so it cannot know of one that leaves, where such a token is no news.
+    with pytest.raises(InputError):
+        tokens.world.secrets.list_tokens("a/workers")
