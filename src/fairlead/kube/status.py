@@ -86,16 +86,6 @@ def edge_condition(kind: str, reason: str, says: str, now: datetime) -> Object:
     }
 
 
-def with_reach(status: Object, unreached: Object | None) -> list[Object]:
-    """Return conditions with this one in the place of what was known of it."""
-    conditions = status.get("conditions") or ()
-    if unreached is None:
-        return of_controller(conditions)
-    since = {one["type"]: one["lastTransitionTime"] for one in of_edge(conditions)}
-    known = since.get(unreached["type"], unreached["lastTransitionTime"])
-    return [*of_controller(conditions), {**unreached, "lastTransitionTime": known}]
-
-
 def stamped_by_pass(conditions: Iterable[Object], found: Object) -> list[Object]:
     """Return what a pass over this NodePool says, with the generation that each was judged at."""
     told = list(conditions)
