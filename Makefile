@@ -18,8 +18,9 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gen
 LOCKED ?=
 ARGS ?=
 # Tests at once in the suites of real machines. Boots and controllers wait more than they work: two
-# leave 42 % of two cores idle.
-slow test-kube: WORKERS = 3
+# leave 42 % of two cores idle, three 22 % in the suite of boots.
+slow: WORKERS = 4
+test-kube: WORKERS = 3
 PREFIX ?= $(HOME)/.local
 
 .DEFAULT_GOAL := help
