@@ -88,7 +88,15 @@ def test_a_duration_of_thousands_of_digits_is_no_duration() -> None:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("spec", [spec for spec, _, _ in EXCESSIVE if "replicas" not in spec])
+# Megabytes in force are read in every pass: seconds.
+IN_FORCE = [
+    pytest.param(spec, marks=[pytest.mark.slow] if "config" in spec else [])
+    for spec, _, _ in EXCESSIVE
+    if "replicas" not in spec
+]
+
+
+@pytest.mark.parametrize("spec", IN_FORCE)
 def test_a_pool_that_has_too_much_in_force_goes_on_and_can_be_scaled(spec: dict[str, Any]) -> None:
     document = pool_document(**spec)
     world = settled_world()
