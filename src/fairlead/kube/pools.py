@@ -28,7 +28,7 @@ from fairlead.kept_text import (
     render_document,
     render_value,
 )
-from fairlead.kube.answer import Object, document_of
+from fairlead.kube.answer import Object, document_of, version_of
 from fairlead.kube.cluster_api.control_planes import noted_control_plane
 from fairlead.kube.cluster_api.deployment import machine_of
 from fairlead.kube.copies import Copies, newest_first
@@ -84,6 +84,8 @@ class KubePools:
         self.read_control_plane: Callable[[Object], ControlPlane] = noted_control_plane
         # Takes away what machines of a pool were made from, once all of them are gone.
         self.let_go: Callable[[str], None] = _nothing
+        # The platform that was read last: its uid and version, the stub, and both as one document.
+        self._platform: tuple[tuple[str, str], Stub, Json] | None = None
         # What is to be said of a pool once all of it is done, where the last pass could not do it.
         self._unsaid: dict[str, Object] = {}
 
@@ -103,7 +105,7 @@ class KubePools:
         document = document_of(found)
         return PoolDocuments(
             pool=document,
-            platform=with_stub(self._platform_of(split(pool)[0]), self.stub),
+            platform=self._platform_with_stub(split(pool)[0]),
             resolved=self.secrets.resolve(split(pool)[0], document),
             is_leaving="deletionTimestamp" in found["metadata"],
             asked_by=asker_of(found, document),
@@ -269,11 +271,25 @@ class KubePools:
         return status
 
     def _platform_of(self, namespace: str) -> Json:
+        found = self._find_platform(namespace)
+        return document_of(found) if found else dict(NO_PLATFORM)
+
+    def _find_platform(self, namespace: str) -> Object | None:
         for place in (namespace, self._home):
             found = self._copies.find(PLATFORM_CONFIGS, place, PLATFORM_NAME)
             if found is not None:
-                return document_of(found)
-        return dict(NO_PLATFORM)
+                return found
+        return None
+
+    def _platform_with_stub(self, namespace: str) -> Json:
+        """Return the platform's document for a pass: the very same to all that read one version."""
+        found, stub = self._find_platform(namespace), self.stub
+        mark = (found["metadata"].get("uid", ""), version_of(found)) if found else ("", "")
+        known = self._platform  # of any thread; read once
+        if known is None or known[:2] != (mark, stub):
+            document = document_of(found) if found else dict(NO_PLATFORM)
+            known = self._platform = mark, stub, with_stub(document, stub)
+        return known[2]
 
     def _pointer(self, pool: str, identity: str) -> Revision | None:
         if not identity:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from fairlead.inputs.platform_inputs import Stub
 from fairlead.kube.informer import Key
 from fairlead.kube.operator import Operator, Settings
 from fairlead.kube.resource import (
@@ -82,3 +83,31 @@ def test_the_platform_of_home_counts_where_a_namespace_has_none(one: OneOperator
 
     assert one.condition("ReconciliationActive")["status"] == "False"
     assert "kill switch" in one.condition("ReconciliationActive")["message"]
+
+
+def test_each_pool_reads_the_platform_that_counts_for_it_as_it_is_now(one: OneOperator) -> None:
+    pools = one.operator.world.pools
+
+    def told() -> list[object]:
+        one.operator.world.copies.look()
+        found = [pools.read_documents(f"{namespace}/workers").platform for namespace in "abab"]
+        return [platform["spec"].get("cloudConfig") for platform in found]  # type: ignore[index]
+
+    assert told() == [None, None, None, None]
+    at_home = {"namespace": "home"}
+    one.server.put(PLATFORM_CONFIGS, "platform", metadata=at_home, spec={"cloudConfig": "home"})
+    assert told() == ["home", "home", "home", "home"]
+    one.server.put(PLATFORM_CONFIGS, "platform", spec={"cloudConfig": "a"})
+    assert told() == ["a", "home", "a", "home"]
+    one.server.put(PLATFORM_CONFIGS, "platform", spec={"cloudConfig": "other"})
+    assert told() == ["other", "home", "other", "home"]
+    one.server.remove(PLATFORM_CONFIGS, "platform")
+    assert told() == ["home", "home", "home", "home"]
+
+    before = pools.read_documents("a/workers").platform
+    pools.stub = Stub(endpoint="https://other.example.test/v1/config")
+    after = pools.read_documents("a/workers").platform
+    assert [one["spec"]["stub"]["endpoint"] for one in (before, after)] == [  # type: ignore[index]
+        "https://payload.example.test/v1/config",
+        "https://other.example.test/v1/config",
+    ]
