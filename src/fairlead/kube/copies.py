@@ -126,7 +126,7 @@ class Copies:
         if look is None:
             return informer.find(namespace, name)
         key = (namespace if resource.is_namespaced else "", name)
-        return look.find(resource, key, lambda: informer.find(namespace, name))
+        return look.find(resource, key, informer.find)
 
     def list_all(self, resource: Resource) -> list[Object]:
         """Return every object of a resource."""

@@ -24,17 +24,21 @@ class Look:
         self._listed: set[Resource] = set()
 
     def find(
-        self, resource: Resource, key: Key, read: Callable[[], Object | None]
+        self, resource: Resource, key: Key, read: Callable[[str, str], Object | None]
     ) -> Object | None:
         """
         Return an object as it was first seen, or None if it was not there then.
 
-        A pass is about one pool: of a resource that it listed there is nothing else.
+        A pass is about one pool: of a resource that it listed there is nothing else. It asks for
+        the same few objects some forty times.
         """
         known = resource, key
-        if known not in self._objects:
-            self._objects[known] = None if resource in self._listed else read()
-        return self._objects[known]
+        try:
+            return self._objects[known]
+        except KeyError:
+            found = None if resource in self._listed else read(*key)
+            self._objects[known] = found
+            return found
 
     def list_of(
         self, resource: Resource, pool: str, read: Callable[[], Iterable[Object]]
