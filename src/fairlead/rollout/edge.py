@@ -81,7 +81,7 @@ def _is_told_anew(situation: Situation) -> bool:
 def watch_edge(situation: Situation, told: Template | None) -> MachinePlan:
     """Return what is waited for, and the steps for a fix if any is wanted. told: see fix_turn."""
     steps = () if situation.is_leaving else fix_turn(situation, told).steps
-    situation = replace(situation, machines=machines_after(situation, steps))
+    situation = _with_machines(situation, machines_after(situation, steps))
     waits = [*told_gates(situation), *repair_waits(situation)]
     if situation.is_leaving:
         if not situation.is_stopped:
@@ -97,7 +97,12 @@ def watch_edge(situation: Situation, told: Template | None) -> MachinePlan:
         waits += rollout_waits(situation)
     waits += machine_waits(situation.machines, situation.policy, situation.now)
     after = tuple(_with_reason(machine, situation) for machine in situation.machines)
-    return MachinePlan(steps, replace(situation, machines=after), tuple(waits))
+    return MachinePlan(steps, _with_machines(situation, after), tuple(waits))
+
+
+def _with_machines(situation: Situation, machines: tuple[Machine, ...]) -> Situation:
+    # Of most passes they are the very same: thirty fields are not copied for that.
+    return situation if machines == situation.machines else replace(situation, machines=machines)
 
 
 def _with_reason(machine: Machine, situation: Situation) -> Machine:
