@@ -90,6 +90,7 @@ class ApprovedHistory:
         self.plane.settle()
         self.questions: list[Question] = []
         self.agreed: Plan | None = None
+        self.failed: set[str] = set()
         self.inputs = {self._inputs()}
         self.known = self._machines()
 
@@ -158,6 +159,7 @@ class ApprovedHistory:
         machines = [one for one in self._machines().values() if one.is_available]
         if len(machines) > 1:
             failed = machines[which % len(machines)]
+            self.failed.add(failed.name)
             self.plane.world.machines.write_machine(
                 replace(failed, phase=Phase.FAILED, ready_at=None, problem="its disk is gone")
             )
@@ -197,6 +199,10 @@ class ApprovedHistory:
         status = self.plane.world.pools.find_status(POOL)
         assert status is not None
         is_failing = any(machine.phase is Phase.FAILED for machine in self._machines().values())
+        # Two of its target halt a rollout until somebody resumes it, also once they were repaired.
+        record = self.plane.world.pools.find_record(POOL)
+        assert record is not None
+        is_failing |= bool(record.halted) and len(self.failed.intersection(record.failed)) > 1
         assert held or is_failing or status.state.value in ("Settled", "Drifted"), status
 
     def _document(self) -> Any:
