@@ -6,6 +6,7 @@ included, and ends with the test. Nothing listens beyond 127.0.0.1.
 """
 
 import contextlib
+import itertools
 import json
 import os
 import signal
@@ -22,6 +23,12 @@ from kube.built_tools import built_tool
 from kube.certificates import Authority, Pair, write_kubeconfig
 
 LOOPBACK = "127.0.0.1"
+
+# Below those that the kernel gives to whoever asks for any: between being free and being listened
+# on, a port of the kernel's was given to another cluster, whose authority nobody here trusts. Each
+# worker has its own, and begins elsewhere than the one before it on this computer.
+FIRST_PORT, PORTS_OF_EACH, ALONE = 20_000, 1_500, 7
+_ports = itertools.count(os.getpid())
 HOSTS = [LOOPBACK, "localhost", "kubernetes", "kubernetes.default.svc", "10.0.0.1"]
 
 # Seconds. Three on an idle machine; CI runs other tests beside it.
@@ -229,8 +236,11 @@ def running_cluster(directory: Path) -> Iterator[TestCluster]:
 
 
 def free_port() -> int:
-    """A port of loopback that nobody listens on at this moment."""
-    with socket.socket() as probe:
-        probe.bind((LOOPBACK, 0))
-        port: int = probe.getsockname()[1]
-        return port
+    """A port of loopback that nobody listens on at this moment, and none of other workers."""
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "")
+    first = FIRST_PORT + PORTS_OF_EACH * (int(worker.removeprefix("gw")) if worker else ALONE)
+    while True:
+        port = first + next(_ports) % PORTS_OF_EACH
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind((LOOPBACK, port))
+            return port

@@ -126,4 +126,4 @@ def check_rights(cluster: TestCluster, account: str) -> None:
     wait_until(lambda: unused() == [], unused)
     done, refused = asked(cluster, account)
     beyond = {one for one in done if not any(allows(right, one) for _, right in may)}
-    assert (beyond, refused) == (set(), set()), account
+    assert (beyond, refused) == (set(), set()), f"{account}: {beyond}, refused {refused}"
